@@ -60,9 +60,9 @@ private[kinesisspark] abstract class BodyExtractor[A](splitter: String => Option
     override def onComplete(): Unit              =
       // An Error would be lost in the SDK's thread.
       try {
-        val whole = SdkDecoding.unless(split(chunks))
-        outcome = whole.map(_._1)
-        if (chunks.nonEmpty) to.onNext(whole.fold(_ => joined(chunks), split => ByteBuffer.wrap(split._2)))
+        val extracted = SdkDecoding.unless(split(chunks))
+        outcome = extracted.map(_._1)
+        if (chunks.nonEmpty) to.onNext(extracted.fold(_ => joined(chunks), split => ByteBuffer.wrap(split._2)))
         to.onComplete()
       } catch { case unexpected: Throwable => to.onError(unexpected) }
   }

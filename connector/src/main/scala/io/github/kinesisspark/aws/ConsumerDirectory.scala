@@ -189,10 +189,10 @@ private[kinesisspark] final class ConsumerDirectory(
         case Command.ListConsumers(f, s) => next(after, Event.Listed(f, s, consumersIfAllowed(stream)))
         case Command.Look(wait, why)     =>
           calls.pause("consumer", what, ConsumerFailure.describe(what, why), wait)
-          next(after, Event.Seen(look))
+          next(after, Event.Described(look))
       }
     }
-    next(Registration(goal, isTagged = owner.isDefined), Event.Seen(look))
+    next(Registration(goal, isTagged = owner.isDefined), Event.Described(look))
   }
 
   private def registerOnce(stream: StreamArn, name: String, owner: Option[ConsumerOwner], isTagged: Boolean): Event = {
@@ -213,7 +213,7 @@ private[kinesisspark] final class ConsumerDirectory(
               "this driver is killed, no later run deregisters the consumer, and it is charged for. Allow kinesis:TagResource, or set " +
               "efo.deregisterOnStop to false."
           )
-        Event.Seen(Some(consumer))
+        Event.Described(Some(consumer))
     }
   }
 

@@ -34,13 +34,13 @@ private[aws] final class LoginFile(val path: Path) {
   /** @throws java.io.IOException where the directory can't be written to */
   def write(login: ujson.Obj): Unit = {
     // Readable to its owner alone, as temporary files are.
-    val whole = Files.createTempFile(path.getParent, "kinesis-spark-", ".tmp")
+    val written = Files.createTempFile(path.getParent, "kinesis-spark-", ".tmp")
     try {
-      Files.writeString(whole, ujson.write(login))
-      Files.move(whole, path, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE): Unit
+      Files.writeString(written, ujson.write(login))
+      Files.move(written, path, StandardCopyOption.REPLACE_EXISTING, StandardCopyOption.ATOMIC_MOVE): Unit
     } catch {
       case NonFatal(e) =>
-        Files.deleteIfExists(whole)
+        Files.deleteIfExists(written)
         throw e
     }
   }

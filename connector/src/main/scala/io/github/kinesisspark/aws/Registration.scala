@@ -64,9 +64,9 @@ private[aws] final case class Registration(
       }
 
     event match {
-      case Event.Seen(None) if goal == Goal.Found => (this, Fail(Failure.Missing(None)))
-      case Event.Seen(None)                       => (this, Register(isTagged))
-      case Event.Seen(Some(consumer))             =>
+      case Event.Described(None) if goal == Goal.Found => (this, Fail(Failure.Missing(None)))
+      case Event.Described(None)                       => (this, Register(isTagged))
+      case Event.Described(Some(consumer))             =>
         (consumer.status, goal) match {
           case (ConsumerStatus.Active, _)            => (this, Done(consumer))
           case (ConsumerStatus.Deleting, Goal.Found) => (this, Fail(Failure.Missing(Some(consumer))))
@@ -109,7 +109,7 @@ private[aws] object Registration {
   object Event {
 
     /** By DescribeStreamConsumer, or RegisterStreamConsumer's own answer. */
-    final case class Seen(consumer: Option[StreamConsumer]) extends Event
+    final case class Described(consumer: Option[StreamConsumer]) extends Event
 
     /** RegisterStreamConsumer failed. */
     final case class Refused(fault: Fault) extends Event

@@ -13,7 +13,7 @@ import io.github.kinesisspark.config.{CallRetries, RetryOptions}
   * | ResourceInUse | the same |
   * | Disconnected | until `maxDuration` has passed since the first failure |
   * | Transient | the same, and at most `maxRetries` times in a row, where that is given |
-  * | Suspect | as Transient once the client has worked; before that, at most `suspectRetries` times in a row |
+  * | Suspect | as Transient once the client has worked; before that, at most 5 times in a row |
   * | NotFound | `notFoundRetries` times in a row |
   * | all others | never: the caller renews what expired, or fails |
   *
@@ -21,7 +21,6 @@ import io.github.kinesisspark.config.{CallRetries, RetryOptions}
   * @param maxDuration     from the first failure in a row
   * @param maxRetries      `<call>.maxRetries`, where the user gives it
   * @param endless         faults that are the service's way to slow callers down, and no reason to give up
-  * @param suspectRetries  so that a wrong host is reported within seconds
   * @param notFoundRetries what was registered a moment ago is not known everywhere yet
   */
 final case class RetryPolicy(
@@ -29,7 +28,6 @@ final case class RetryPolicy(
     maxDuration: Duration,
     maxRetries: Option[Int] = None,
     endless: Set[RetryPolicy.Slowdown] = Set.empty,
-    suspectRetries: Int = RetryPolicy.SuspectRetries,
     notFoundRetries: Int = 0
 ) {
   import RetryPolicy._
@@ -49,11 +47,11 @@ final case class RetryPolicy(
   private def decide(treatment: Treatment, history: RetryHistory, now: Long, chance: Double): RetryDecision = {
     val failed    = history.failed(treatment, now)
     val mayRepeat = treatment match {
-      case Treatment.Endless      => true
-      case Treatment.Bounded      => !failed.isLongerThan(maxDuration, now)
-      case Treatment.Counted      => !failed.isLongerThan(maxDuration, now) && maxRetries.forall(failed.counted <= _)
-      case Treatment.Few(retries) => failed.few <= retries
-      case Treatment.Never        => false
+      case Treatment.Endless => true
+      case Treatment.Bounded => !failed.isLongerThan(maxDuration, now)
+      case Treatment.Counted => !failed.isLongerThan(maxDuration, now) && maxRetries.forall(failed.counted <= _)
+      case Treatment.LikelyMistake(retries) => failed.mistakes <= retries
+      case Treatment.Never                  => false
     }
     if (mayRepeat) RetryDecision.Retry(backoff.delay(failed.failures, chance), failed) else RetryDecision.GiveUp(failed)
   }
@@ -65,8 +63,8 @@ final case class RetryPolicy(
     case _: Fault.Throttled | _: Fault.ResourceInUse               => Treatment.Counted
     case _: Fault.Transient                                        => Treatment.Counted
     case _: Fault.Suspect if hasWorked                             => Treatment.Counted
-    case _: Fault.Suspect  => Treatment.Few(maxRetries.fold(suspectRetries)(_.min(suspectRetries)))
-    case _: Fault.NotFound => Treatment.Few(notFoundRetries)
+    case _: Fault.Suspect  => Treatment.LikelyMistake(maxRetries.fold(SuspectRetries)(_.min(SuspectRetries)))
+    case _: Fault.NotFound => Treatment.LikelyMistake(notFoundRetries)
     case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.InvalidArgument | _: Fault.Cancelled |
         _: Fault.Denied | _: Fault.Fatal =>
       Treatment.Never
@@ -75,7 +73,7 @@ final case class RetryPolicy(
 
 object RetryPolicy {
 
-  /** Retries of a failure that is more likely a mistake than an outage. */
+  /** Retries of a failure that is more likely a mistake than an outage: so a wrong host is reported within seconds. */
   val SuspectRetries = 5
 
   /** As the options have it for a call. */
@@ -99,11 +97,11 @@ object RetryPolicy {
 
   private[aws] sealed trait Treatment
   private[aws] object Treatment {
-    case object Endless                extends Treatment
-    case object Bounded                extends Treatment
-    case object Counted                extends Treatment
-    final case class Few(retries: Int) extends Treatment
-    case object Never                  extends Treatment
+    case object Endless                          extends Treatment
+    case object Bounded                          extends Treatment
+    case object Counted                          extends Treatment
+    final case class LikelyMistake(retries: Int) extends Treatment
+    case object Never                            extends Treatment
   }
 }
 
@@ -111,10 +109,10 @@ object RetryPolicy {
   *
   * @param failures all of them, which the backoff grows with
   * @param counted  those that `maxRetries` limits
-  * @param few      those of which only a few are retried: NotFound, and Suspect before anything has worked
+  * @param mistakes those of which only a few are retried: NotFound, and Suspect before anything has worked
   * @param since    when the first of those failed that `maxDuration` limits, in ns
   */
-final case class RetryHistory(failures: Int, counted: Int, few: Int, since: Option[Long]) {
+final case class RetryHistory(failures: Int, counted: Int, mistakes: Int, since: Option[Long]) {
   import RetryPolicy.Treatment
 
   /** There is no demand for the call any more: the time until the next one does not count. */
@@ -123,11 +121,11 @@ final case class RetryHistory(failures: Int, counted: Int, few: Int, since: Opti
   private[aws] def failed(treatment: Treatment, now: Long): RetryHistory = {
     val more = copy(failures = failures + 1)
     treatment match {
-      case Treatment.Endless => more.copy(few = 0)
-      case Treatment.Bounded => more.copy(few = 0, since = since.orElse(Some(now)))
-      case Treatment.Counted => more.copy(few = 0, counted = counted + 1, since = since.orElse(Some(now)))
-      case Treatment.Few(_)  => more.copy(few = few + 1, since = since.orElse(Some(now)))
-      case Treatment.Never   => more
+      case Treatment.Endless          => more.copy(mistakes = 0)
+      case Treatment.Bounded          => more.copy(mistakes = 0, since = since.orElse(Some(now)))
+      case Treatment.Counted          => more.copy(mistakes = 0, counted = counted + 1, since = since.orElse(Some(now)))
+      case Treatment.LikelyMistake(_) => more.copy(mistakes = mistakes + 1, since = since.orElse(Some(now)))
+      case Treatment.Never            => more
     }
   }
 

@@ -44,17 +44,17 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
     if (kinds.size > 1)
       problems += s"${kinds.map(k => s"'${view.key(k)}'").mkString(" and ")} contradict each other: credentials come from " +
         "a profile, a provider class, a web identity or static keys. Give one."
-    def without(key: String, others: Opt[?]*) =
+    def incomplete(key: String, others: Opt[?]*) =
       s"'$key' is given without ${others.map(o => s"'${GivenOptions.beside(key, o.name)}'").mkString(" and ")}."
     if (keys.size == 1)
-      problems += without(
+      problems += incomplete(
         view.key(keys.head),
         Seq(accessKeyId, secretAccessKey).filterNot(view.has): _*
       ) + " Give both."
     if (keys.isEmpty && view.has(sessionToken))
-      problems += without(view.key(sessionToken), accessKeyId, secretAccessKey) + " Give all three."
+      problems += incomplete(view.key(sessionToken), accessKeyId, secretAccessKey) + " Give all three."
     for (first <- parameters.values.map(_.key).toSeq.sorted.headOption if !view.has(credentialsProvider))
-      problems += without(first, credentialsProvider) + " Give the class, too."
+      problems += incomplete(first, credentialsProvider) + " Give the class, too."
 
     val (key, secret, token) = (view(accessKeyId), view(secretAccessKey), view(sessionToken))
     val static               = for (id <- key; itsSecret <- secret) yield StaticKeys(id, itsSecret, token)

@@ -43,10 +43,10 @@ private[config] final class FanOutParser(
   }
 
   private def fanOut(read: Read): FanOutOptions = {
-    val without = streams.map(_._1).filterNot(read.arns.contains)
-    val choice  = read.registration match {
+    val withoutArn = streams.map(_._1).filterNot(read.arns.contains)
+    val choice     = read.registration match {
       case None =>
-        without.foreach { ref =>
+        withoutArn.foreach { ref =>
           val isNamesake = streams.count(_._1.name == ref.name) > 1
           val stream     = if (isNamesake) ref.toString else ref.name
           problems += s"'${registration.name}' is none, but stream $ref has no consumer: set 'efo.consumerArn.$stream' to the ARN of a consumer " +
@@ -59,14 +59,14 @@ private[config] final class FanOutParser(
           problems += s"'${general.key(FanOutOptions.tags)}' is given, but with '${registration.name}' none the query registers no consumer to tag. " +
             "Leave it out."
         None
-      case Some(when) => registered(read, when, without)
+      case Some(when) => registered(read, when, withoutArn)
     }
-    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => without.map(_ -> c)), read.tags)
+    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => withoutArn.map(_ -> c)), read.tags)
   }
 
-  private def registered(read: Read, when: RegistrationTime, without: Seq[StreamRef]): Option[ConsumerChoice] = {
+  private def registered(read: Read, when: RegistrationTime, withoutArn: Seq[StreamRef]): Option[ConsumerChoice] = {
     // A name that can't be read is a problem already.
-    if (read.name.isEmpty && without.nonEmpty && !general.has(consumerName))
+    if (read.name.isEmpty && withoutArn.nonEmpty && !general.has(consumerName))
       problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
         "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
     if (read.tags.contains(FanOutOptions.OwnerTag))

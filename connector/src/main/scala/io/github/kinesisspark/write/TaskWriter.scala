@@ -231,14 +231,16 @@ private[write] final class TaskWriter(
   }
 
   /** Once for each cause in a task. */
-  private def report(again: Sending.Resent): Unit = {
-    val kind = again.failed.fault.kind.errorClass
+  private def report(resent: Sending.Resent): Unit = {
+    val kind = resent.failed.fault.kind.errorClass
     if (!reported(kind)) {
       reported += kind
       val doubled =
-        if (again.possibleDuplicates == 0) ""
+        if (resent.possibleDuplicates == 0) ""
         else " The service may have stored them already, and readers then see them twice (possibleDuplicates)."
-      log.warn(s"A call of ${again.records} records failed and is sent again.$doubled ${again.failed.error.getMessage}")
+      log.warn(
+        s"A call of ${resent.records} records failed and is sent again.$doubled ${resent.failed.error.getMessage}"
+      )
     }
   }
 

@@ -62,12 +62,12 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       )
       for ((goal, row) <- goals.zip(expected); (sight, what) <- sights.zip(row))
         withClue(s"$goal, $sight: ") {
-          command(goal, Seen(sight.map(consumer(_)))).getClass.getSimpleName.stripSuffix("$") shouldBe what
+          command(goal, Described(sight.map(consumer(_)))).getClass.getSimpleName.stripSuffix("$") shouldBe what
         }
     }
 
     it("is another look if the consumer's status is unknown") {
-      command(Goal.Known, Seen(Some(consumer(Other("PAUSED"))))) shouldBe a[Look]
+      command(Goal.Known, Described(Some(consumer(Other("PAUSED"))))) shouldBe a[Look]
     }
   }
 
@@ -83,7 +83,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       val (untagged, command) = step(Registration(Goal.Ready, isTagged = true), Refused(denied))
       command shouldBe Register(isTagged = false)
       step(untagged, Refused(denied))._2 shouldBe Fail(Failure.Refused(denied))
-      step(untagged, Seen(None))._2 shouldBe Register(isTagged = false)
+      step(untagged, Described(None))._2 shouldBe Register(isTagged = false)
     }
 
     it("is retried as often as configured, with growing waits up to the maximum") {
@@ -108,7 +108,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     it("is retried, and waits for a consumer that is CREATING, until maxRetryDuration has passed") {
       val unlimited =
         of(flip128.copy(maxRetries = None), flip128.copy(maxRetries = None))
-      for (event <- Seq(Refused(broken), Seen(Some(consumer(Creating))))) {
+      for (event <- Seq(Refused(broken), Described(Some(consumer(Creating))))) {
         val first = step(Registration(Goal.Ready), event, unlimited)._1
         step(first, event, unlimited, at = 14.minutes)._2 shouldBe a[Look]
         step(first, event, unlimited, at = 16.minutes)._2 shouldBe a[Fail]
@@ -170,17 +170,17 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
             command match {
               case Register(_) =>
                 goal should not be Goal.Found
-                event shouldBe Seen(None)
+                event shouldBe Described(None)
                 val (_, refusal, _) = script.next()
-                run(next, refusal.fold[Event](Seen(Some(consumer(Creating))))(Refused(_)), steps + 1)
+                run(next, refusal.fold[Event](Described(Some(consumer(Creating))))(Refused(_)), steps + 1)
               case ListConsumers(f, said) =>
                 run(next, Listed(f, said, Vector.fill(script.next()._3)(consumer(Active))), steps + 1)
               case Look(wait, _) =>
                 looks += 1
                 wait should (be >= Duration.Zero and be < 5.seconds)
-                run(next, Seen(script.next()._1), steps + 1)
+                run(next, Described(script.next()._1), steps + 1)
               case Done(found) =>
-                event shouldBe Seen(Some(found))
+                event shouldBe Described(Some(found))
                 Set[ConsumerStatus](Active, Creating) should contain(found.status)
                 if (goal != Goal.Known) found.status shouldBe Active
               case Fail(Failure.Missing(_)) => goal shouldBe Goal.Found
@@ -190,7 +190,7 @@ class RegistrationSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
                 if (f != denied) next.waits.failures + next.refusals.failures should be > 10
             }
           }
-          run(Registration(goal), Seen(script.next()._1), 0)
+          run(Registration(goal), Described(script.next()._1), 0)
           looks should be <= 60
       }
     }

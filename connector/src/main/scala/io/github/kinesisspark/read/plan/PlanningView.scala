@@ -67,7 +67,7 @@ final case class PlanningView(
       else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).earliestPending).toVector
     val taken = BatchEnds(limits, alignment, fairnessOffset, notReported).of(held)
     val parts = inOrder.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
-      s.shard -> PlannedBatch.Part(s.base, end, Some(s.boundaries))
+      s.shard -> PlannedBatch.Slice(s.base, end, Some(s.boundaries))
     }
     Admitted(
       PlannedBatch(parts.toMap),

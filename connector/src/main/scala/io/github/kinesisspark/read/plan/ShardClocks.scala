@@ -14,7 +14,7 @@ import io.github.kinesisspark.read.plan.ShardClocks._
   * @param lastNanos   the last look, by the driver's clock
   */
 final case class ShardClocks(
-    seen: Map[ShardKey, Seen] = Map.empty,
+    seen: Map[ShardKey, Observed] = Map.empty,
     pausedNanos: Long = 0,
     lastNanos: Option[Long] = None
 ) {
@@ -37,7 +37,7 @@ final case class ShardClocks(
         val inherited = parents(shard).flatMap(seen.get).map(_.admitted).filter(_ != WatermarkAlignment.Unknown)
         val starting  = Some(position).collect { case ShardPosition.AtTimestamp(ms) => ms }
         val time      = inherited.maxOption.orElse(starting).getOrElse(WatermarkAlignment.Unknown)
-        shard -> Seen(time, time, nowNanos - paused)
+        shard -> Observed(time, time, nowNanos - paused)
       }
     val all = seen ++ entering
     // Where nothing is to be forgotten, the map of ten thousand shards stays as it is.
@@ -86,5 +86,5 @@ object ShardClocks {
     * @param reached    what arrived before it is read
     * @param sinceNanos when `reached` last changed, by a clock that stands still while batches run
     */
-  final case class Seen(admitted: Long, reached: Long, sinceNanos: Long)
+  final case class Observed(admitted: Long, reached: Long, sinceNanos: Long)
 }

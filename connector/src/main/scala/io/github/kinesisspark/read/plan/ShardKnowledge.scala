@@ -13,7 +13,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
   * @param seen by id
   * @param gone shards that the service has denied, as far as they are parents of others
   */
-final class ShardKnowledge private (seen: Map[String, ShardKnowledge.Seen], gone: Set[String]) {
+final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard], gone: Set[String]) {
   import ShardKnowledge._
 
   val lineage: Lineage =
@@ -25,18 +25,18 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.Seen], gone
 
   /** @param asOf when the listing was asked for; of two, either may be newer */
   def listed(shards: Iterable[Shard], asOf: Long): ShardKnowledge = {
-    val kept = merged(shards, Seen(_, asOf, isListed = true)).filter(asOf - _._2.at < Patience.toNanos)
+    val kept = merged(shards, KnownShard(_, asOf, isListed = true)).filter(asOf - _._2.at < Patience.toNanos)
     new ShardKnowledge(kept, gone.intersect(kept.valuesIterator.flatMap(_.shard.parents).toSet))
   }
 
   /** Children of a shard, as its last answer names them. */
   def withChildren(children: Iterable[Shard], at: Long): ShardKnowledge =
-    new ShardKnowledge(merged(children, Seen(_, at, isListed = false)), gone)
+    new ShardKnowledge(merged(children, KnownShard(_, at, isListed = false)), gone)
 
   /** Shards that the service doesn't know. Their ids are never used again. */
   def denied(shards: Iterable[String]): ShardKnowledge = new ShardKnowledge(seen -- shards, gone ++ shards)
 
-  private def merged(shards: Iterable[Shard], now: Shard => Seen) = shards.iterator
+  private def merged(shards: Iterable[Shard], now: Shard => KnownShard) = shards.iterator
     .filterNot(shard => gone(shard.id))
     .foldLeft(seen)((all, shard) => all.updated(shard.id, all.get(shard.id).fold(now(shard))(_.and(now(shard)))))
 }
@@ -51,10 +51,10 @@ object ShardKnowledge {
   /** @param at       the last time
     * @param isListed in a listing, and not only by a parent
     */
-  private final case class Seen(shard: Shard, at: Long, isListed: Boolean) {
+  private final case class KnownShard(shard: Shard, at: Long, isListed: Boolean) {
 
     /** A shard that is closed is not opened again. */
-    def and(other: Seen): Seen = Seen(
+    def and(other: KnownShard): KnownShard = KnownShard(
       other.shard.copy(closed = shard.closed || other.shard.closed),
       if (other.at - at > 0) other.at else at,
       isListed || other.isListed

@@ -21,7 +21,7 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
   // Guarded by `this`.
   private var closed    = false
   private var beingRead = 0L
-  private var whole     = 0L
+  private var complete  = 0L
 
   private val waiting = new AtomicInteger
 
@@ -32,8 +32,8 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
 
   /** The memory of the events that have come whole since the last call: it is the caller's now. */
   def takeOver(): Long = synchronized {
-    val bytes = whole
-    whole = 0
+    val bytes = complete
+    complete = 0
     bytes
   }
 
@@ -52,10 +52,10 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
   /** Gives all memory back that nobody has taken over. */
   override def close(): Unit = {
     val bytes = synchronized {
-      val all = beingRead + whole
+      val all = beingRead + complete
       closed = true
       beingRead = 0
-      whole = 0
+      complete = 0
       all
     }
     memory.giveBack(bytes)
@@ -73,7 +73,7 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
   }
 
   private def cameWhole(): Unit = synchronized {
-    whole += beingRead
+    complete += beingRead
     beingRead = 0
   }
 

@@ -64,9 +64,9 @@ final class EventRecordExtractor(before: ResponseFilter) extends ResponseFilter 
           // Whoever asked for bytes gets some.
           if (out.size == 0) flow.foreach(_.request(1))
           else {
-            val whole = ByteBuffer.wrap(out.toByteArray)
+            val message = ByteBuffer.wrap(out.toByteArray)
             out.reset()
-            to.onNext(whole)
+            to.onNext(message)
           }
         }
       catch {

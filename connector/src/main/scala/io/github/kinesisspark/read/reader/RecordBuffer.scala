@@ -54,15 +54,15 @@ final class RecordBuffer private (
     if (position == base) Some(this)
     else
       placeFrom(position).map { place =>
-        val whole   = chunks.take(place.chunk)
+        val before  = chunks.take(place.chunk)
         val partial = if (place.record > 0) Some(chunks(place.chunk).slice(0, place.record)) else None
         new RecordBuffer(
           position,
           tip,
           slice(place, end),
-          records - whole.iterator.map(_.length.toLong).sum - place.record,
-          bytes - whole.iterator.map(_.totals.bytes).sum - partial.fold(0L)(_.totals.bytes),
-          heap - whole.iterator.map(_.whole.heap).sum
+          records - before.iterator.map(_.length.toLong).sum - place.record,
+          bytes - before.iterator.map(_.totals.bytes).sum - partial.fold(0L)(_.totals.bytes),
+          heap - before.iterator.map(_.answer.heap).sum
         )
       }
 
@@ -164,20 +164,20 @@ object RecordBuffer {
 
   /** A window on the records of one answer.
     *
-    * @param whole of the answer, all of which stays on the heap while any of it is in the window
+    * @param answer totals of all of the answer, which stays on the heap while any of it is in the window
     */
-  private final case class Chunk(all: Array[KinesisRecord], whole: RecordTotals, from: Int, until: Int) {
+  private final case class Chunk(all: Array[KinesisRecord], answer: RecordTotals, from: Int, until: Int) {
     def length: Int          = until - from
     def first: KinesisRecord = all(from)
     def last: KinesisRecord  = all(until - 1)
 
     /** Of the window. */
-    lazy val totals: RecordTotals = if (length == all.length) whole else RecordTotals.of(all, from, until)
+    lazy val totals: RecordTotals = if (length == all.length) answer else RecordTotals.of(all, from, until)
 
     def iterator: Iterator[KinesisRecord] = all.iterator.slice(from, until)
 
     def slice(start: Int, end: Int): Chunk =
-      if (start <= 0 && end >= length) this else Chunk(all, whole, from + start, from + end)
+      if (start <= 0 && end >= length) this else Chunk(all, answer, from + start, from + end)
 
     def countWhile(isBefore: SequenceNumber => Boolean): Int =
       firstWhere(from, until)(i => !isBefore(all(i).sequenceNumber)) - from

@@ -50,8 +50,8 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
   private var place                 = 0L
 
   /** A record that is not taken apart. */
-  def show(whole: KinesisRecord): InternalRow = {
-    record = whole
+  def show(next: KinesisRecord): InternalRow = {
+    record = next
     data = null
     user = None
     place = 0

@@ -98,17 +98,17 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     val put       = sent(record)
     val taker     = shards.find(_.id == shardId).map(_.hashKeys)
     val explained = taker.exists(_.contains(record.hashKey))
-    val again     = taker.fold(if (put.records.sizeIs > 1) put.records else Vector.empty)(put.toPutAgain)
+    val repeated  = taker.fold(if (put.records.sizeIs > 1) put.records else Vector.empty)(put.toPutAgain)
     if (!explained && isTrusted) {
       isTrusted = false
       stop()
     }
-    if (again.isEmpty) {
+    if (repeated.isEmpty) {
       release(put.records)
       writtenCount += put.records.size
     } else {
       stop()
-      anew = anew.map(waiting => waiting.copy(first = waiting.first ++ again))
+      anew = anew.map(waiting => waiting.copy(first = waiting.first ++ repeated))
     }
     answered(record, put)
   }

@@ -85,7 +85,7 @@ final case class PendingRecord(
   def via(shard: Option[String]): PendingRecord = if (throttle == shard) this else copy(throttle = shard)
 
   /** To be sent again, though nothing was wrong with it. */
-  def again: PendingRecord = copy(tries = tries + 1)
+  def retry: PendingRecord = copy(tries = tries + 1)
 
   def refused(now: Long): PendingRecord =
     copy(refusedSince = if (refusedSince.isEmpty) Some(now) else refusedSince, tries = tries + 1)

@@ -137,7 +137,7 @@ final case class Sending(
           val taken = Taken.of(batch, results)
           val after = state.answered(batch, results, taken.entries, now, chance)
           val next  = rest.copy(streams = streams.updated(stream, after))
-          Step(next.without(taken.entries).counted(taken.entries, throttledOf(results)), taken = taken)
+          Step(next.removing(taken.entries).counted(taken.entries, throttledOf(results)), taken = taken)
         }
       case CallAnswer.Failed(_: Fault.InvalidArgument, _, error) => invalid(state, batch, rest, error)
       case failed: CallAnswer.Failed                             =>
@@ -147,15 +147,15 @@ final case class Sending(
           case (Some(r), _)                 => Left(SendFailure.CallsFailed(r, age(r, now), failed.error))
           case _                            =>
             val throttled = if (failed.fault.isInstanceOf[Fault.Throttled]) batch.records.size.toLong else 0L
-            val again     = Resent(batch.records.size, failed)
+            val resent    = Resent(batch.records.size, failed)
             val next      = rest.copy(streams = streams.updated(stream, after)).counted(Vector.empty, throttled)
             Right(
               Step(
                 next.copy(totals =
-                  next.totals.copy(possibleDuplicates = next.totals.possibleDuplicates + again.possibleDuplicates)
+                  next.totals.copy(possibleDuplicates = next.totals.possibleDuplicates + resent.possibleDuplicates)
                 ),
                 worry = Option.when(after.pause.isWorrying && !state.pause.isWorrying)(failed.error),
-                resent = Some(again)
+                resent = Some(resent)
               )
             )
         }
@@ -172,7 +172,7 @@ final case class Sending(
     val stream = batch.records.head.entry.stream
     (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
       case (Vector(one), _) if state.limits.isProbe(one.size) =>
-        val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).without(batch.entries)
+        val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).removing(batch.entries)
         Right(Step(next, Some(Rejected(one, tooLarge(one)))))
       case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
         Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))
@@ -204,7 +204,7 @@ final case class Sending(
           )
       }
 
-  private def without(entries: Vector[Entry]) = copy(
+  private def removing(entries: Vector[Entry]) = copy(
     heldRecords = heldRecords - entries.size,
     heldBytes = heldBytes - Entry.weightOf(entries)
   )

@@ -130,7 +130,7 @@ private[send] final case class StreamSending(
 
   /** The call was too large: its records are sent again in smaller ones. */
   def recut(batch: Batch, to: SizeLimits): StreamSending =
-    copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records.map(_.again))
+    copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records.map(_.retry))
 
   /** The call's only record will never be taken. */
   def rejected(batch: Batch): StreamSending =
@@ -183,8 +183,8 @@ private[send] final case class Pause(until: Long, history: RetryHistory, afterCa
     val together = call <= afterCall
     val before   = if (together) RetryHistory.none else history
     policy.decide(failed.fault, before, failed.hasWorked, nanos, chance) match {
-      case again @ RetryDecision.Retry(wait, more) =>
-        (if (together) this else Pause(now + wait.toMillis, more, lastCall), again)
+      case retry @ RetryDecision.Retry(wait, more) =>
+        (if (together) this else Pause(now + wait.toMillis, more, lastCall), retry)
       case end => (this, end)
     }
   }

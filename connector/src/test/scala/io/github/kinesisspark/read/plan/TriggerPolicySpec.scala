@@ -32,7 +32,7 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
     newestArrival = Some(2000),
     millisBehind = Some(60000)
   )
-  private val part = PlannedBatch.Part(TrimHorizon, holding.all, None)
+  private val part = PlannedBatch.Slice(TrimHorizon, holding.all, None)
   private val held = PlannedBatch(Map(shard(0) -> part))
 
   private def decided(
