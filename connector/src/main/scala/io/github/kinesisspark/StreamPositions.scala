@@ -84,7 +84,7 @@ object StreamPositions {
     val parsed  = SourceOptions.parse(options)
     val catalog = new ShardCatalog(parsed, DriverRuntime.ofJvm.clients)
     try
-      ProbeClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+      ProbeClients.using(catalog.clients, catalog.access) { ends =>
         KinesisOffset(catalog.streams.map { stream =>
           val cut = new StreamHistory(stream, parsed.failOnDataLoss, ends).exact(position)
           stream.arn -> StreamOffset(stream.createdMillis, cut.map { case (id, at) => id -> ShardProgress(at) })

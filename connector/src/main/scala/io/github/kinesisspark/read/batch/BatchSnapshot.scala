@@ -42,9 +42,8 @@ object BatchSnapshot {
     */
   def take(options: SourceOptions, clients: KinesisClients): BatchSnapshot = {
     val catalog = new ShardCatalog(options, clients)
-    try {
-      val access = catalog.streams.map(s => s.arn -> s.access).toMap
-      ProbeClients.using(clients, access) { ends =>
+    try
+      ProbeClients.using(clients, catalog.access) { ends =>
         val histories = catalog.streams.map(new StreamHistory(_, options.failOnDataLoss, ends))
         val parts     = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
           history.between(
@@ -52,9 +51,9 @@ object BatchSnapshot {
             asked.endingPosition.getOrElse(StartingPosition.Latest)
           )
         }
-        BatchSnapshot(parts, access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
+        BatchSnapshot(parts, catalog.access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
       }
-    } finally catalog.close()
+    finally catalog.close()
   }
 
   /** @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html quotas]] */

@@ -23,7 +23,7 @@ object CurrentEnds {
     val (closed, open)  = shards.partition(_._2)
     val now             = catalog.serviceTime()
     val (missing, tips) = ProbeClients
-      .using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap) { ends =>
+      .using(catalog.clients, catalog.access) { ends =>
         Parallel.map(open) { case (shard, _) =>
           try Right(shard -> ends.tip(shard, reading.getOrElse(shard, TrimHorizon), now).end)
           catch { case e: KinesisException if e.reason == FailureReason.NotFound => Left(shard -> e) }

@@ -24,7 +24,7 @@ object ReadToTip {
   def isSo(catalog: ShardCatalog, positions: Map[ShardKey, ShardPosition]): Option[Boolean] = {
     import catalog.clients.runtime
     try
-      ProbeClients.using(catalog.clients, catalog.streams.map(s => s.arn -> s.access).toMap, Some(Patience)) { looks =>
+      ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
         def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at) }.forall(identity)
         Some(isNow && {
           runtime.waits.sleep(ShardProbes.BetweenEmptyAnswers)

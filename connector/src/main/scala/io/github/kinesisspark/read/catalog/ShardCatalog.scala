@@ -34,7 +34,7 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
 
   def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
 
-  def access(arn: StreamArn): StreamAccess = byArn(arn).access
+  val access: Map[StreamArn, StreamAccess] = byArn.transform((_, stream) => stream.access)
 
   /** The hash key ranges of the shards, without shards whose range is unknown. */
   def hashKeys(shards: Iterable[ShardKey]): Map[ShardKey, HashKeyRange] = for {

@@ -6,9 +6,8 @@ import scala.util.{Failure, Success, Try}
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardEnds}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.plan.{
   CutPoint,
   HistoryPart,
@@ -17,7 +16,6 @@ import io.github.kinesisspark.read.plan.{
   ReaderStatus,
   WatermarkAlignment
 }
-import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
 /** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this asks Kinesis for the first
@@ -26,23 +24,16 @@ import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTim
   * Where nothing has arrived since that time, the end is a record close to the shard's newest: between them arrived what a shard may take in a second,
   * which readers hold. Each look takes one GetShardIterator and
   * one or two GetRecords of one record, out of the 5 calls a second that all pollers of the shard share.
-  *
-  * @param serviceNow by the service's clock, in ms
   */
-final class BeyondBuffers(
-    streams: Map[StreamArn, StreamAccess],
-    alignment: WatermarkAlignment,
-    serviceNow: StreamArn => Long,
-    clients: KinesisClients
-) {
+final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) {
   import BeyondBuffers._
-  import clients.runtime
+  import catalog.clients.runtime
 
   private val log = LoggerFactory.getLogger(classOf[BeyondBuffers])
 
   /** The parts of a batch that end later than the readers stand. */
   def ends(questions: LongTrigger.Questions, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, CutPoint] =
-    ProbeClients.using(clients, streams, Some(Patience)) { looks =>
+    ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
       found(Parallel.map(questions.times.toVector) { case (shard, time) =>
         Try(end(statuses(shard), time, questions.oldest, questions.apart, looks))
       })
@@ -52,7 +43,7 @@ final class BeyondBuffers(
   private def found(ends: Vector[Try[Option[(ShardKey, CutPoint)]]]): Map[ShardKey, CutPoint] = {
     val failures = ends.collect { case Failure(e) => e }
     failures.headOption.foreach { e =>
-      runtime.lines.warn(log, "ends beyond buffers", streams.keySet)(
+      runtime.lines.warn(log, "ends beyond buffers", catalog.access.keySet)(
         s"The ends of a batch beyond the readers' buffers were not found in ${failures.size} of ${ends.size} shards: ${e.getMessage} These " +
           "shards' parts of the batch end where their readers stand."
       )
@@ -69,7 +60,7 @@ final class BeyondBuffers(
       looks: ShardEnds
   ): Option[(ShardKey, CutPoint)] = {
     val low = (status.newestArrival ++ status.reached).maxOption.orElse(begin).getOrElse(time)
-    search(time, low, serviceNow(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
+    search(time, low, catalog.now(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
       .map(record => record -> AfterSequenceNumber(record.number))
       .collect {
         case (record, position) if isPast(status.position, position) =>

@@ -24,7 +24,7 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
     with ReportsSourceMetrics {
   private[read] val source   = new QuerySource(options, host, driver)
   private[read] val offsets  = new SourceOffsets
-  private val microBatchMode = new MicroBatchMode(source, offsets, driver.clients)
+  private val microBatchMode = new MicroBatchMode(source, offsets)
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 

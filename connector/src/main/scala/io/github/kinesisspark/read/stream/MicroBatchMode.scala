@@ -7,7 +7,6 @@ import scala.concurrent.duration._
 import org.apache.spark.sql.connector.read.PartitionReaderFactory
 import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
 
-import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{CurrentEnds, ReadToTip}
 import io.github.kinesisspark.read.plan.TriggerPolicy.Decision
@@ -33,13 +32,13 @@ import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartition
   *
   * Used by the query's own thread only.
   */
-private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceOffsets, clients: KinesisClients) {
+private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceOffsets) {
   import MicroBatchMode._
   import source.{catalog, observer, readers, retention, runtime}
 
   private lazy val isAlone   = source.host.isAlone
   private lazy val callers   = source.host.callers
-  private val beyond         = new BeyondBuffers(source.access, source.alignment, catalog.now, clients)
+  private val beyond         = new BeyondBuffers(catalog, source.alignment)
   private var state          = BatchState.begin
   private var endsNow        = false
   private var bounds         = Option.empty[Bounds]
@@ -235,15 +234,15 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
     source.losses.reportGaps(from)
-    val ranges   = source.readable(from.rangesTo(to), to)
+    val ranges   = source.removed.readable(from.rangesTo(to), to)
     val hashKeys =
       if (source.options.deaggregate) source.hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
     readers.group(batch, ranges, source.options.minPartitions).map(KinesisInputPartition(_, hashKeys))
   }
 
   def readerFactory(): PartitionReaderFactory = factories.getOrElseUpdate(
-    source.removedAccess,
-    KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ source.removedAccess))
+    source.removed.access,
+    KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ source.removed.access))
   )
 
   /** Spark calls it when it has planned the batch after. The next planning orders the readers to drop its records; nothing is to be written anywhere. */

@@ -10,7 +10,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{BoundarySpacing, PlanningState, ReaderStatus, WatermarkAlignment}
-import io.github.kinesisspark.read.reader.{ReaderConfig, StreamAccess}
+import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.retention.{LossReports, RetentionWatch}
 import io.github.kinesisspark.runtime.Runtime
 
@@ -27,7 +27,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   private val log = LoggerFactory.getLogger(classOf[QuerySource])
 
   val catalog                      = new ShardCatalog(options, clients)
-  private val removed              = new RemovedStreams(options.client, catalog.reads, clients)
+  val removed                      = new RemovedStreams(options.client, catalog.reads, clients)
   val consumers: ConsumerLifecycle =
     Closing.unlessMade(catalog.close())(ConsumerLifecycle.of(options, host.queryId, clients))
   val alignment: WatermarkAlignment = WatermarkAlignment(options.admission.maxShardSkew.map(_.toMillis))
@@ -37,7 +37,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
       host.channel(id, driver),
       ReaderConfig(
         id,
-        streams = access,
+        streams = catalog.access,
         bufferBytes = host.readerMemory(options),
         polling = options.polling,
         failOnDataLoss = options.failOnDataLoss
@@ -62,14 +62,6 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
 
   private val initialPositions = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private var isWarned         = false
-
-  def access: Map[StreamArn, StreamAccess] = catalog.streams.map(s => s.arn -> s.access).toMap
-
-  /** The access to streams that are not read any more. */
-  def removedAccess: Map[StreamArn, StreamAccess] = removed.access
-
-  /** The ranges whose stream is still there. */
-  def readable(ranges: Vector[ShardRange], end: KinesisOffset): Vector[ShardRange] = removed.readable(ranges, end)
 
   /** Whether executors read ahead. If none can be reached, batches are planned as `Trigger.Once` plans them. */
   def hasReaders: Boolean = {

@@ -8,8 +8,7 @@ import scala.jdk.CollectionConverters._
 import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.plan.{CutPoint, ReaderStatus, ShardMaps}
-import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow}
-import io.github.kinesisspark.read.stream.SourceMetrics.Lag
+import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow, SubscriptionReport}
 
 /** The values of `StreamingQueryProgress.sources[].metrics`, as of the last planning.
   *
@@ -36,6 +35,7 @@ final case class SourceMetrics(
     unknownSince: Option[Long] = None,
     trigger: FiniteDuration = Duration.Zero
 ) {
+  import SourceMetrics._
 
   def toJava: util.Map[String, String] = (numbers + (SourceDetails.Name -> SourceDetails.json(this))).asJava
 
@@ -51,7 +51,8 @@ final case class SourceMetrics(
   def reads: ReadCount                  = fleet.reads.since(before.totals.reads)
   def reads(shard: ShardKey): ReadCount = readers.counts(shard).reads.since(before.counts(shard).reads)
 
-  private lazy val numbers = general ++ subscriptions ++ registration
+  private lazy val numbers =
+    general ++ fleet.subscriptions.iterator.flatMap(ofSubscriptions) ++ consumers.iterator.flatMap(ofConsumers)
 
   private def general = Map(
     "maxMillisBehindLatest"      -> maxLagMillis.toString,
@@ -81,25 +82,6 @@ final case class SourceMetrics(
 
   private def userRecordsPerRead =
     reads.copy(records = Math.round(reads.records * fleet.delivered.factor)).recordsPerRead
-
-  private def subscriptions = fleet.subscriptions.fold(Map.empty[String, String])(s =>
-    Map(
-      "subscriptionsLive"    -> s.live.toString,
-      "subscriptionsWaiting" -> s.waiting.toString,
-      "subscriptionsRefused" -> s.refused.toString,
-      "subscriptionsFailed"  -> s.failed.toString,
-      "resubscriptions"      -> s.resubscriptions.toString,
-      "millisSinceLastEvent" -> s.longestSilenceMillis.toString
-    )
-  )
-
-  private def registration = consumers.fold(Map.empty[String, String])(c =>
-    Map(
-      "consumerCalls"      -> c.calls.values.sum.toString,
-      "consumerWaits"      -> c.waits.toString,
-      "consumerWaitMillis" -> c.waitedMillis.toString
-    )
-  )
 
   /** The same at a later time. Once the next planning is due, nobody knows of records that have arrived since, so the lag may have grown by the time
     * since then. Before, the query is where its trigger has it be.
@@ -167,21 +149,27 @@ object SourceMetrics {
     * @param now the metrics when a gauge is looked at
     */
   def gauges(isFanOut: Boolean, now: () => SourceMetrics): Map[String, () => Long] = {
-    val names = none.general.keySet ++ (if (isFanOut) FanOutNames else Set.empty)
+    val names = none.general.keySet ++ (if (isFanOut) fanOutNames else Set.empty)
     names.iterator.map(name => name -> (() => now().numbers.get(name).fold(0L)(_.toLong))).toMap
   }
 
   /** Those that a source has once its consumers are registered and subscribed through. */
-  private[stream] val FanOutNames = Set(
-    "subscriptionsLive",
-    "subscriptionsWaiting",
-    "subscriptionsRefused",
-    "subscriptionsFailed",
-    "resubscriptions",
-    "millisSinceLastEvent",
-    "consumerCalls",
-    "consumerWaits",
-    "consumerWaitMillis"
+  private val fanOutNames =
+    (ofSubscriptions(SubscriptionReport(0, 0, 0, 0, 0, 0)) ++ ofConsumers(ConsumerCalls.none)).keySet
+
+  private def ofSubscriptions(s: SubscriptionReport) = Map(
+    "subscriptionsLive"    -> s.live.toString,
+    "subscriptionsWaiting" -> s.waiting.toString,
+    "subscriptionsRefused" -> s.refused.toString,
+    "subscriptionsFailed"  -> s.failed.toString,
+    "resubscriptions"      -> s.resubscriptions.toString,
+    "millisSinceLastEvent" -> s.longestSilenceMillis.toString
+  )
+
+  private def ofConsumers(c: ConsumerCalls) = Map(
+    "consumerCalls"      -> c.calls.values.sum.toString,
+    "consumerWaits"      -> c.waits.toString,
+    "consumerWaitMillis" -> c.waitedMillis.toString
   )
 
   val none: SourceMetrics =
