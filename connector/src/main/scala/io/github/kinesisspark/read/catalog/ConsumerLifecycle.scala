@@ -83,7 +83,7 @@ object ConsumerLifecycle {
     override def renew(stream: StreamArn): Boolean = {
       val now    = consumers.renew(stream)
       val before = current
-      current = before.map(p => p.copy(consumers = p.consumers.updated(stream, now)))
+      current = before.map(_.renewed(stream, now))
       current != before
     }
 

@@ -322,7 +322,10 @@ final class ShardReaderPool(
 
   private def readerOf(shard: ShardKey): Option[ShardReader] = synchronized(readers.get(shard))
 
-  private def readBy(wanted: ResolvedPublisher): Unit = if (wanted != publisher) {
+  /** An order or a task that comes late may name an older consumer: the readers stay with the newer one. */
+  private def readBy(wanted: ResolvedPublisher): Unit = if (
+    wanted != publisher && wanted.renewals >= publisher.renewals
+  ) {
     readers.keys.filter(s => wanted.consumer(s.stream) != publisher.consumer(s.stream)).toVector.foreach(drop)
     publisher = wanted
     publishers = wanted match {

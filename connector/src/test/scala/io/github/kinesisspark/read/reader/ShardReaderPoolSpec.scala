@@ -9,11 +9,12 @@ import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.Generators.shard
+import io.github.kinesisspark.Generators.{shard, stream}
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.config.PollingOptions
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, PollingOptions}
+import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.BoundarySpacing
+import io.github.kinesisspark.read.reader.ResolvedPublisher.FanOut
 import io.github.kinesisspark.runtime.Runtime
 
 class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll {
@@ -198,6 +199,27 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.named(epoch = 2, heartbeat(answeredNanos = 100)) shouldBe 2
       readers.isNamedSince(50) shouldBe true
       readers.isNamedSince(100) shouldBe false
+    }
+
+    it("stay with the newer consumer when a task or an order of the older one comes late") {
+      val older  = FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
+      val newer  = older.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
+      val client =
+        new KinesisClients((_, success) => new KinesisClients.Held(new StubKinesis, success, () => ()))(Runtime.ofJvm)
+      val access        = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
+      val ofStream      = config.copy(streams = Map(stream -> access))
+      val others        = new ReadersShared(client, shared.worker)
+      val readers       = new ShardReaderPool(ofStream, () => "1", others, _ => Future.successful(true))
+      val task          = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
+      def by(p: FanOut) = Some(ReadOrder.ReadSettings(ofStream, p))
+      readers.applyOrder(order(number = 1).copy(settings = by(newer), read = Vector(task)))
+      val ordered = readers.all
+      readers.follow(shard(1), ShardPosition.TrimHorizon, older, () => ())
+      readers.all.map(_.shard) shouldBe Vector(shard(0), shard(1))
+      readers.all.head should be theSameInstanceAs ordered.head
+      readers.applyOrder(order(number = 2).copy(settings = by(older), read = Vector(task)))
+      readers.all.head should be theSameInstanceAs ordered.head
+      readers.close()
     }
 
     it("are always named in the driver's own process") {
