@@ -153,7 +153,13 @@ final class ListedStream private (
     * @throws OffsetException  where positions are given that aren't this stream's
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
-  def initialPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
+  def initialPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] = {
+    val positions = startingPositions(failOnDataLoss)
+    // Only now, as that lists the shards.
+    lineage.begun(positions)
+  }
+
+  private def startingPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
     startingPosition.getOrElse(StartingPosition.Latest) match {
       case StartingPosition.TrimHorizon =>
         val listed = list().shards

@@ -108,6 +108,19 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
   def roots: Vector[String] =
     shards.values.iterator.filter(!_.parents.exists(shards.contains)).map(_.id).toVector.sorted
 
+  /** Where a query begins that has these positions. Of a listed shard, one parent may be past retention while the other is listed still: that one
+    * counts as read, because the query was never to read it.
+    */
+  def begun(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] = {
+    val named  = positions.iterator.map(_._1).toSet
+    val former =
+      for {
+        shard  <- shards.valuesIterator if !unlisted(shard.id) && shard.parents.exists(shards.contains)
+        parent <- shard.parents if !shards.contains(parent) && !named(parent)
+      } yield parent
+    positions ++ former.toVector.distinct.sorted.map(_ -> ShardPosition.ShardEnd)
+  }
+
   /** Where a query that reads only what comes begins. */
   def open: Vector[String] = shards.keysIterator.filterNot(isClosed).toVector.sorted
 

@@ -125,7 +125,10 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     private def view = {
       val lineage = knowledge.lineage
-      PlanningState(offset, Map(arn -> PlanningState.Stream(1L, lineage, lineage.roots.map(_ -> TrimHorizon))))
+      PlanningState(
+        offset,
+        Map(arn -> PlanningState.Stream(1L, lineage, lineage.begun(lineage.roots.map(_ -> TrimHorizon))))
+      )
     }
 
     /** Whether they still exist: a listing follows where the service doesn't find one. */

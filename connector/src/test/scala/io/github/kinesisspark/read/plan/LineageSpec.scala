@@ -62,6 +62,28 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a merged shard of which one parent is past retention when the query begins") {
+    val merged = Lineage(Seq(shardOf(1, closed = true), shardOf(2, closed = false, 0, 1)), gone = Set(shardId(0)))
+
+    def planning(start: KinesisOffset) =
+      PlanningState(
+        start,
+        Map(stream -> PlanningState.Stream(1L, merged, merged.begun(merged.roots.map(_ -> TrimHorizon))))
+      )
+
+    it("enters after the other parent, and nothing is lost") {
+      val first = planning(KinesisOffset.initial)
+      first.reading shouldBe Map(shard(1) -> TrimHorizon)
+      val begun = planning(first.end(Map.empty))
+      begun.pastRetention shouldBe empty
+      val ended = planning(begun.end(Map(shard(1) -> ShardEnd)))
+      ended.pastRetention shouldBe empty
+      ended.reading shouldBe Map(shard(2) -> TrimHorizon)
+      val after = planning(ended.end(Map.empty)).end(Map.empty)
+      after.streams(stream).shards.keySet shouldBe Set(shardId(2))
+    }
+  }
+
   describe("the shards that leave a batch") {
     it("are finished shards after all their children have entered") {
       val split = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)))
