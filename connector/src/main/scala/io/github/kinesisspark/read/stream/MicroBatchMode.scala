@@ -146,8 +146,11 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
       policy.goal(planning, idlePatience(isRetry)),
       isUrgent = !isRetry && !planning.hasNewStreams && isWaitedFor
     )
-    if (source.failIfAny(view.statuses, round.from)) withReaders(roundAt(round.start), policy, isRetry)
-    else decideEnd(round, policy, view, isLeftOut)
+    val beginsElsewhere = source.failIfAny(view.statuses, round.from)
+    val batch           = if (beginsElsewhere) None else decideEnd(round, policy, view, isLeftOut)
+    // Without a batch AvailableNow ends, and other shards may have more.
+    val mayHaveMore = bounds.isDefined && view.statuses.valuesIterator.exists(_.failure.isDefined)
+    if (batch.isEmpty && (beginsElsewhere || mayHaveMore)) withReaders(roundAt(round.start), policy, isRetry) else batch
   }
 
   private def decideEnd(

@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 import scala.util.{Success, Try}
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
@@ -249,6 +249,45 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val query = start(stream, at, log, "failOnDataLoss" -> "false")
       eventually(log.texts.sorted shouldBe late.sorted)
       query.stop()
+    }
+  }
+
+  describe("a shard that passes retention while it is read") {
+    it("doesn't end AvailableNow before the other shards are read") {
+      // The first call finds where to stop.
+      passesRetention(Trigger.AvailableNow(), looks = 1) { (query, log, rest) =>
+        query.awaitTermination(180000) shouldBe true
+        log.texts should contain allElementsOf rest
+      }
+    }
+
+    /** One of two shards is split, and goes past retention once its reader has begun.
+      *
+      * @param looks calls of the driver
+      * @param check gets the texts that are left
+      */
+    def passesRetention(trigger: Trigger, looks: Int)(check: (StreamingQuery, BatchLog, Seq[String]) => Any): Unit = {
+      val stream                = newStream(shards = 2)
+      val Seq(passing, staying) = stream.openShards().map(_.shardId): @unchecked
+      val at                    = readSome(stream)
+      put(stream, "old", 40)
+      kinesis.streams.split(stream.name, passing)
+      serverClock.advance(java.time.Duration.ofHours(23))
+      val rest                                                = put(stream, "rest", 40)
+      def slow(shard: String, by: FiniteDuration, after: Int) =
+        FaultRule(Delay(by), Some("GetRecords"), Some(stream.name), Some(shard), After(after))
+      val log   = new BatchLog
+      val calls = kinesis.calls.count("GetShardIterator", stream.name, passing)
+      underFault(slow(passing, 2.seconds, after = 0), slow(staying, 4.seconds, looks)) {
+        val query = load(stream, "failOnDataLoss" -> "false").writeStream
+          .option("checkpointLocation", at.toString)
+          .trigger(trigger)
+          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+          .start()
+        eventually(kinesis.calls.count("GetShardIterator", stream.name, passing) should be > calls)
+        serverClock.advance(java.time.Duration.ofHours(2))
+        check(query, log, rest): Unit
+      }
     }
   }
 
