@@ -9,7 +9,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.{OptionException, StartingPosition, StreamOptions}
+import io.github.kinesisspark.config.{OptionException, StartingPosition, StreamOptions, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
@@ -135,6 +135,9 @@ final class ListedStream private (
     if (gone.nonEmpty) knowledge.updateAndGet(_.denied(gone)): Unit
     gone
   }
+
+  /** When the stream was created that has the name now. */
+  def createdNow(): Long = directory.describe(StreamRef.ByArn(arn)).createdMillis
 
   /** All shards that may still hold records, as they are now. */
   def listing(): ShardListing = list()

@@ -71,11 +71,7 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   def accept(checkpoint: KinesisOffset): KinesisOffset = {
     val changes = StreamChanges.since(checkpoint, streams.map(s => s.arn -> s.createdMillis).toMap)
     changes.recreated.headOption.foreach { stream =>
-      throw new OffsetException(
-        s"${stream.arn} was deleted and created again since the checkpoint was written (then created at " +
-          s"${Instant.ofEpochMilli(stream.createdThen)}, now at ${Instant.ofEpochMilli(stream.createdNow)}): positions of the one " +
-          s"mean nothing in the other. So ${OffsetException.NewCheckpoint}."
-      )
+      throw ShardCatalog.recreated(stream.arn, stream.createdThen, stream.createdNow)
     }
     if (changes.removed.nonEmpty && options.failOnDataLoss)
       throw new OffsetException(
@@ -94,10 +90,24 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
     changes.kept
   }
 
+  /** Asks the service whether the stream is still the one that is read.
+    *
+    * @throws OffsetException  where it was created anew
+    * @throws KinesisException where it is gone
+    */
+  def checkIsSame(arn: StreamArn): Unit = {
+    val (before, now) = (byArn(arn).createdMillis, byArn(arn).createdNow())
+    if (now != before) throw ShardCatalog.recreated(arn, before, now)
+  }
+
   override def close(): Unit = streams.foreach(_.close())
 }
 
 object ShardCatalog {
+  private def recreated(arn: StreamArn, createdThen: Long, createdNow: Long) = new OffsetException(
+    s"$arn was deleted and created again since the checkpoint was written (then created at ${Instant.ofEpochMilli(createdThen)}, now " +
+      s"at ${Instant.ofEpochMilli(createdNow)}): positions of the one mean nothing in the other. So ${OffsetException.NewCheckpoint}."
+  )
 
   /** All of them, or none. */
   private def open(options: SourceOptions, clients: KinesisClients): Vector[ListedStream] =

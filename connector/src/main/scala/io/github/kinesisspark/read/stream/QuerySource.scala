@@ -118,12 +118,18 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     lazy val lost = known(from).pastRetention.toSet
     val unbegun   = beginAnew(gone.map(_._1), from)
     val missing   = gone.filterNot { case (shard, _) => unbegun(shard) || lost(shard) }
-    val renewed   = missing.map(_._1.stream).distinct.filter(consumers.renew).toSet
+    val renewed   = missing.map(_._1.stream).distinct.filter(renew).toSet
     for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
       consumers.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw failure.exception
     unbegun.nonEmpty
+  }
+
+  /** A consumer goes with its stream, and the next stream of the name must not get another. */
+  private def renew(stream: StreamArn) = {
+    catalog.checkIsSame(stream)
+    consumers.renew(stream)
   }
 
   /** A shard that goes past retention before an offset has its stream is not read. Where the stream begins is looked up again. Returns

@@ -474,13 +474,15 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
   }
 
   describe("a deleted stream") {
-    it("fails the running query with its name, also if a new stream takes the name at once") {
-      for (another <- Seq(false, true)) {
+    it("fails the running query with its name, also if it had no records and a new stream takes the name at once") {
+      for (another <- Seq(false, true); count <- Seq(0, 10)) {
         val stream = newStream(shards = 1)
         val log    = new BatchLog
         val query  = start(stream, checkpoint(), log)
-        put(stream, "x", 10)
-        eventually(log.rows.size shouldBe 10)
+        put(stream, "x", count)
+        val read = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
+        eventually(kinesis.calls.count(read, stream.name) should be >= 1L)
+        eventually(log.rows.size shouldBe count)
         kinesis.streams.deleteStream(stream.name)
         if (another) {
           clock.advance(Duration.ofSeconds(5))
