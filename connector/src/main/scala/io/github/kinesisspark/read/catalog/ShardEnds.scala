@@ -30,7 +30,11 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
         val newest = last.records.lastOption
         val end    = if (last.isEnd) ShardEnd else newest.fold(from)(r => AfterSequenceNumber(r.number))
         Extent(end, newest.map(_.arrivalMillis))
-      case late => Extent(AtSequenceNumber(last.records(late).number), Some(now))
+      case 0    => Extent(AtSequenceNumber(last.records.head.number), Some(now))
+      case late =>
+        // An end after a record: a read shows whether that one is still there.
+        val newest = last.records(late - 1)
+        Extent(AfterSequenceNumber(newest.number), Some(newest.arrivalMillis))
     }
 
     @tailrec def search(state: LatestPositionSearch, last: Probe): Extent = state.next match {

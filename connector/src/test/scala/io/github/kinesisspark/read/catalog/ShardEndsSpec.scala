@@ -1,0 +1,58 @@
+package io.github.kinesisspark.read.catalog
+
+import java.time.Instant
+import java.util.concurrent.CompletableFuture
+
+import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.core.SdkBytes
+import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse, Record}
+
+import io.github.kinesisspark.Generators.{number, shard}
+import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry}
+import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.position.ShardPosition._
+import io.github.kinesisspark.read.reader.StubKinesis
+
+class ShardEndsSpec extends AnyFunSpec with Matchers {
+
+  /** Where a shard ends at a time, if it has records that arrived at these. */
+  private def tipAt(now: Long, arrivals: Long*) = {
+    val client = new StubKinesis {
+      override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+        val records = arrivals.zipWithIndex.map { case (at, i) =>
+          Record.builder
+            .sequenceNumber(number(i + 1L).text)
+            .partitionKey("key")
+            .data(SdkBytes.fromUtf8String("data"))
+            .approximateArrivalTimestamp(Instant.ofEpochMilli(at))
+            .build
+        }
+        CompletableFuture.completedFuture(
+          GetRecordsResponse.builder
+            .records(records.asJava)
+            .nextShardIterator("iterator")
+            .millisBehindLatest(0L)
+            .build
+        )
+      }
+    }
+    val retry = DirectoryRetry(CallRetries.default.within(10.seconds), () => true, observer = CallObserver.warning)
+    new ShardEnds(_ => new ShardProbes(client, retry)).tip(shard(0), TrimHorizon, now)
+  }
+
+  describe("the end of a shard where records arrive while it is looked for") {
+    it("is after the last record that arrived before, so that a read shows whether that one is still there") {
+      val end = tipAt(5000, 1000, 2000, 9000)
+      (end.end, end.newest) shouldBe ((AfterSequenceNumber(number(2)), Some(2000L)))
+    }
+
+    it("is before the first record where none arrived before") {
+      tipAt(5000, 9000, 9500).end shouldBe AtSequenceNumber(number(1))
+    }
+  }
+}
