@@ -89,6 +89,9 @@ final class Kinesis(
   /** Listings show the stream as it was so long ago. */
   def lag(millis: Long): Unit = laggingMillis = millis
 
+  /** Whether each listing has it. */
+  private[simulation] def isShown(shard: Shard): Boolean = shard.openedAt <= now - laggingMillis - 1
+
   def put(key: BigInt, data: String): Shard = {
     val shard = open.find(s => s.keys.start <= key && key <= s.keys.end).get
     shard.append(data, now - (if (settings.arrivalsGoBack) baton.between(0, 50) else 0), settings.recordBytes)
@@ -156,9 +159,11 @@ final class Kinesis(
 
   /** By a replica that doesn't have the latest second yet, and takes the record before it for the last. */
   private def stale(at: Shard, from: Int, most: Int) = {
-    val known = at.records.lastIndexWhere(_.arrived < now - 1000) + 1
-    val some  = at.records.slice(from.max(at.trimmed), known.min(from + most)).toVector
-    Answer(some, Some(Iterator(name, at.id, from.max(at.trimmed) + some.size, now)), 0L, Vector.empty)
+    val known  = at.records.lastIndexWhere(_.arrived < now - 1000) + 1
+    val some   = at.records.slice(from.max(at.trimmed), known.min(from + most)).toVector
+    val index  = from.max(at.trimmed) + some.size
+    val behind = if (index >= known) 0L else (now - at.records(index).arrived).max(1L)
+    Answer(some, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
   }
 
   private def answer(at: Shard, from: Int, most: Int) = {

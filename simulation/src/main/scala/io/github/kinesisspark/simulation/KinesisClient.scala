@@ -260,7 +260,8 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
         subscriber.onSubscribe(new Flow {
           override def request(events: Long): Unit = toService()(subscription.request(events))
           override def cancel(): Unit              = {
-            toService()(subscription.cancel())
+            // Where the connection is gone, the service notices.
+            network.sendSafely(process.name, Service)(subscription.cancel())
             // The SDK says that it is complete, some time after it was cancelled.
             if (baton.chance(0.5)) onThread(finish(subscriber.onComplete()))
             isOver = true

@@ -166,9 +166,9 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       val more    = found.diff(expected.map(_.number))
       // What is past retention may be left out, and nothing else: where a range begins after a record, nobody can tell what came next.
       val lacks = missing.filterNot(shard.records.indexOf(_) < shard.trimmed)
-      // Whether the range's last record was there is looked at, where records must not be lost. Nothing shows a shard's last record.
-      val lacksEnd =
-        !isLossy && range.end != ShardPosition.ShardEnd && found.lastOption != expected.lastOption.map(_.number)
+      // Whether the range's last record was there is looked at, where records must not be lost and the range names it.
+      val namesEnd = range.end.isInstanceOf[ShardPosition.AfterSequenceNumber]
+      val lacksEnd = !isLossy && namesEnd && found.lastOption != expected.lastOption.map(_.number)
       if (lacks.isEmpty && more.isEmpty && !lacksEnd && found == found.sorted) None
       else
         Some(
@@ -297,6 +297,26 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
 
   private def shown(key: ShardKey) =
     s"${key.shardId} ${byShard.getOrElse(key, 0)}/${shardOf(key).records.size - firstOf(key)}"
+
+  /** How many records of each shard a run has to read that ends with what is there: an answer may lack the latest second. So may a listing
+    * lack shards while listings are old.
+    */
+  private[simulation] def there: Map[ShardKey, Int] = all
+    .filter(key => world.stream(key.stream.name).isShown(shardOf(key)))
+    .map { key =>
+      val recent = shardOf(key).records.indexWhere(_.arrived > world.stream(key.stream.name).now - 1000)
+      key -> (if (recent < 0) shardOf(key).records.size else recent)
+    }
+    .toMap
+
+  /** Such a run has ended by itself. */
+  private[simulation] def ended(there: Map[ShardKey, Int]): Unit = there.foreach { case (key, until) =>
+    val shard = shardOf(key)
+    val left  = shard.records.slice(firstOf(key).max(shard.trimmed), until).filterNot { r =>
+      rows.contains((key.stream.name + shard.id, r.number))
+    }
+    if (left.nonEmpty) fail(s"a run ends and has not read ${left.size} records of $key that were there when it began")
+  }
 
   /** What is not read. */
   def missing: Option[String] = {

@@ -170,8 +170,11 @@ object Plan {
     case object Still extends Of(Pause, Suspend)
 
     /** Driver and executors don't reach each other, and both reach the service. */
-    case object Apart       extends Of(CutOff, CutFromDriver, CutToDriver)
-    case object Listings    extends Of(Split, Merge, StaleListing, KillDriver, RestartQuery)
+    case object Apart    extends Of(CutOff, CutFromDriver, CutToDriver)
+    case object Listings extends Of(Split, Merge, StaleListing, KillDriver, RestartQuery)
+
+    /** A query that ends with what is there can't read before its last record there is past retention. */
+    case object Stops       extends Of(CutToService, SlowCalls, Throttle)
     case object Expiry      extends Of(Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor)
     case object Memory      extends Of(RestartQuery, KillExecutor, SlowTasks, SlowCalls)
     case object Consumers   extends Of(EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor)
@@ -182,7 +185,7 @@ object Plan {
     case object All         extends Of(Strike.Kind.all: _*)
 
     val all: Vector[Theme] =
-      Vector(Still, Apart, Listings, Expiry, Memory, Consumers, Service, Credentials, Messages, Tasks, All)
+      Vector(Still, Apart, Listings, Stops, Expiry, Memory, Consumers, Service, Credentials, Messages, Tasks, All)
   }
 
   def of(seed: Long): Plan = {
@@ -198,7 +201,8 @@ object Plan {
     private val theme = pick(Theme.all: _*)
 
     // Records that go past retention are lost to whom is late, so these worlds are about that alone.
-    private val isOld   = theme == Theme.Expiry
+    private val isStop  = theme == Theme.Stops
+    private val isOld   = theme == Theme.Expiry || isStop
     private val isLarge = theme == Theme.Memory
 
     private val streams =
@@ -214,7 +218,8 @@ object Plan {
         speculation = pick(0.0, 0.0, 0.1),
         wrongExecutor = pick(0.0, 0.1, 0.3),
         pauseOfProducer =
-          if (isOld) pick(1.second, 60.seconds)
+          if (isStop) 30.seconds
+          else if (isOld) pick(1.second, 60.seconds)
           else if (isLarge) pick(1.second, 4.seconds)
           else pick(300.millis, 1.second, 4.seconds, 15.seconds),
         burst = if (isLarge) 2 else pick(1, 3, 20),
@@ -234,7 +239,7 @@ object Plan {
           subscriptionMillis = pick(20000L, 300000L),
           recordBytes = if (isLarge) pick(50000, 400000) else 20,
           oldRecords = if (isOld) pick(5, 50) else 0,
-          oldMillis = if (isOld) pick(15000L, 120000L) else 120000L
+          oldMillis = if (isStop) 15000 else if (isOld) pick(15000L, 120000L) else 120000L
         )
       )
     }
@@ -242,15 +247,18 @@ object Plan {
     private def query(name: String): QuerySettings = {
       val ending =
         pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
-      val trigger = pick[Trigger](
-        Trigger.Continuous(None),
-        Trigger.Continuous(Some(500.millis)),
-        Trigger.Continuous(Some(1.second)),
-        Trigger.Continuous(Some(5.seconds)),
-        if (isLarge || isOld) ending else Trigger.Continuous(Some(2.seconds)),
-        ending,
-        Trigger.RealTime(pick(5.seconds, 10.seconds))
-      )
+      val trigger =
+        if (isStop) Trigger.AvailableNow(500.millis)
+        else
+          pick[Trigger](
+            Trigger.Continuous(None),
+            Trigger.Continuous(Some(500.millis)),
+            Trigger.Continuous(Some(1.second)),
+            Trigger.Continuous(Some(5.seconds)),
+            if (isLarge || isOld) ending else Trigger.Continuous(Some(2.seconds)),
+            ending,
+            Trigger.RealTime(pick(5.seconds, 10.seconds))
+          )
       val sources =
         if (chance(0.15)) Vector(source(s"$name-a", streams.map(_._1)), source(s"$name-b", streams.map(_._1).reverse))
         else Vector(source(name, streams.map(_._1)))
@@ -287,12 +295,34 @@ object Plan {
         Option.when(isGiven)(name),
         options ++ (if (isFanOut) fanOut else Map.empty[String, String]) +
           ("startingPosition" -> begin) ++
-          (if (isOld) Map("failOnDataLoss" -> random.nextBoolean().toString) else Map.empty[String, String])
+          (if (isStop) Map("failOnDataLoss" -> "true")
+           else if (isOld) Map("failOnDataLoss" -> random.nextBoolean().toString)
+           else Map.empty[String, String])
       )
     }
 
     /** Of a few kinds in each world, so that the same ones meet; many when the queries begin. Half of them are aimed at a state that is rare. */
-    def strikes(): Vector[Strike] = {
+    def strikes(): Vector[Strike] = (single() ++ together()).sortBy(_.at)
+
+    /** Such as matter only one after the other. */
+    private def together(): Vector[Strike] = {
+      def strike(at: Int, kind: Strike.Kind, length: Int, which: Int = between(0, 100)) =
+        Strike(at.millis, kind, which, length.millis)
+      val from = between(2000, 15000)
+      theme match {
+        // The query reads the children, and starts again while listings lack them.
+        case Theme.Listings =>
+          Vector(
+            strike(from, Strike.Kind.StaleListing, between(40000, 60000), which = 100),
+            strike(from + between(0, 1000), Strike.Kind.Split, 1000, which = 100),
+            strike(from + between(3000, 12000), pick(Strike.Kind.RestartQuery, Strike.Kind.KillDriver), 1000)
+          )
+        case Theme.Stops => Vector(strike(between(0, 1000), Strike.Kind.CutToService, between(15000, 40000)))
+        case _           => Vector.empty
+      }
+    }
+
+    private def single(): Vector[Strike] = {
       val kinds  = if (theme == Theme.All) Vector.fill(between(2, 7))(pick(theme.kinds: _*)) else theme.kinds
       val isLong = theme == Theme.Still
       Vector
@@ -306,7 +336,6 @@ object Plan {
             Option.when(chance(0.5))(pick(Coverage.states: _*))
           )
         }
-        .sortBy(_.at)
     }
   }
 }

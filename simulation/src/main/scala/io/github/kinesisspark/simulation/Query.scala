@@ -216,7 +216,13 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     def untilNothingIsNew(): Unit = {
       streams.foreach(_.prepareForTriggerAvailableNow())
       runAgain()
-      while (isAlive && step(_.getDefaultReadLimit)) failIfStopped()
+      val there   = ledger.sources.map(_.there)
+      var isGoing = true
+      while (isAlive && isGoing) {
+        isGoing = step(_.getDefaultReadLimit)
+        failIfStopped()
+      }
+      if (isAlive) ledger.sources.zip(there).foreach { case (source, some) => source.ended(some) }
     }
 
     def once(): Unit = if (!runAgain()) step(_ => ReadLimit.allAvailable()): Unit
