@@ -35,7 +35,7 @@ lazy val benchmarks = (project in file("."))
 // paths clash.
 lazy val peers = project.aggregate(peerProtocol, peerConnector, peerFlink, peerKcl, dynamoDbLocal)
 
-// The SDK alone, beside which `make bench-catch-up` measures the connector: a program for a process of its own.
+// The SDK alone, beside which `make bench-beside-sdk` measures the connector: a program for a process of its own.
 lazy val bare = (project in file("bare")).settings(
   classPathToFile,
   libraryDependencies ++= Seq(

@@ -24,11 +24,10 @@ def figure(
     return {"name": name, "value": value, "goal": goal, "met": met, **spread, **STAMP, **more}
 
 
-def test_a_goal_is_met_missed_or_open_where_the_loop_was_not_tried_in_its_best_form() -> None:
+def test_a_goal_is_met_or_missed() -> None:
     goal = "at most 150"
     assert performance_page.verdict(figure("planning.10000shards", 138, goal, met=True)) == f"{goal}: met"
     assert performance_page.verdict(figure("planning.10000shards", 151, goal, met=False)) == f"{goal}: **missed**"
-    assert performance_page.verdict(figure("sink.100B.cpu_to_sdk", 1.1, "at most 1.2", met=True)) == "at most 1.2: open"
     assert performance_page.verdict(figure("planning.1000shards", 1)) == ""
 
 
@@ -43,18 +42,11 @@ def test_a_part_has_a_line_for_each_of_its_figures_that_was_measured() -> None:
     ]
 
 
-def test_a_row_of_the_sink_has_its_goals() -> None:
-    figures = [figure(f"sink.562B.{column}", 2) for column in performance_page.SINK_COLUMNS]
-    goal = figure("sink.562B.per_core", 90, "at least 80", met=True)
-    row = performance_page.sinking([each for each in figures if each["name"] != goal["name"]] + [goal])
-    assert row.splitlines()[2] == "| 562 B | 2 | 2 | 2 | 2 | 90 (at least 80: met) | 2 | 2 |"
-
-
 def test_the_page_has_which_figures_were_measured_at_which_commit() -> None:
-    figures = [figure("planning.x", 1), figure("sink.x", 1), {**figure("sink.y", 1), "commit": "def"}]
+    figures = [figure("planning.x", 1), figure("cost.x", 1), {**figure("cost.y", 1), "commit": "def"}]
     assert performance_page.stamp(figures[:2]) == "Commit abc, 2026-01-02; seed 16, `make bench`, 2 cores."
     assert performance_page.stamp(figures) == (
-        "Commit abc, 2026-01-02 (planning, sink); def, 2026-01-02 (sink); seed 16, `make bench`, 2 cores."
+        "Commit abc, 2026-01-02 (planning, cost); def, 2026-01-02 (cost); seed 16, `make bench`, 2 cores."
     )
 
 

@@ -2,7 +2,7 @@
 
 python python/tools/performance_page.py benchmarks/results docs/evidence/performance.md
 
-The newest results that hold all of `make bench` are shown. `catch_up_page.py` writes the comparison with the SDK.
+The newest results that hold all of `make bench` are shown. `beside_sdk_page.py` writes the comparison with the SDK.
 """
 
 from __future__ import annotations
@@ -17,13 +17,9 @@ import marked
 
 Figure = dict[str, Any]
 
-# A goal beside the bare loop of PutRecords, which has not been tried in other forms, is open.
-BESIDE_LOOP = re.compile(r"sink\..+_to_sdk")
-
 # What every whole run has.
-LANDMARKS = ("sink.100B.cpu", "planning.10000shards", "latency.efo.real-time.p50")
+LANDMARKS = ("planning.10000shards", "latency.efo.real-time.p50")
 
-SINK = re.compile(r"sink\.(?P<row>\d+)B\.(?P<column>.+)")
 COST = re.compile(r"cost\.(polling|efo)\.(\w+)")
 BUFFER = re.compile(r"buffer\.(?P<column>polling|efo)\.(?P<row>\d+)MiB\.throughput")
 TRANSPORT = re.compile(r"transport\.(?P<row>\w+)\.(?P<column>throughput|cpu)")
@@ -66,16 +62,6 @@ COST_ROWS = {
     "idle_calls_per_shard_hour": "calls per hour of an idle shard",
 }
 
-SINK_COLUMNS = {
-    "cpu_to_sdk": "CPU to the loop's",
-    "throughput_to_sdk": "throughput to the loop's",
-    "cpu": "CPU µs/row",
-    "cpu_of_sdk": "the loop's CPU µs/row",
-    "per_core": "MB/s per core",
-    "aggregated.cpu_to_sdk": "aggregated: CPU to the loop's",
-    "aggregated.per_core": "aggregated: MB/s per core",
-}
-
 
 def read(file: Path) -> list[Figure]:
     """The lines of a run."""
@@ -100,8 +86,6 @@ def verdict(figure: Figure) -> str:
     """The goal, and whether it is met."""
     if figure["goal"] is None:
         return ""
-    if BESIDE_LOOP.fullmatch(figure["name"]):
-        return f"{figure['goal']}: open"
     return f"{figure['goal']}: {'met' if figure['met'] else '**missed**'}"
 
 
@@ -112,20 +96,6 @@ def by_row(figures: list[Figure], pattern: re.Pattern[str]) -> dict[str, dict[st
         if found := pattern.fullmatch(figure["name"]):
             rows.setdefault(found["row"], {})[found["column"]] = figure
     return rows
-
-
-def sinking(figures: list[Figure]) -> str:
-    """A line for each size of rows."""
-    lines = [f"| row | {' | '.join(SINK_COLUMNS.values())} |", "|---" * (len(SINK_COLUMNS) + 1) + "|"]
-    for size, row in by_row(figures, SINK).items():
-        lines.append(f"| {size} B | {' | '.join(with_goal(row[what]) for what in SINK_COLUMNS)} |")
-    return "\n".join(lines)
-
-
-def with_goal(figure: Figure) -> str:
-    """A figure, with its goal in parentheses."""
-    goal = verdict(figure)
-    return marked.number(figure["value"]) + (f" ({goal})" if goal else "")
 
 
 def of_streams(figures: list[Figure]) -> str:
@@ -184,7 +154,6 @@ if __name__ == "__main__":
     if not runs:
         sys.exit(f"{results} holds no whole run of `make bench`")
     newest = runs[-1]
-    marked.put(page, "sink", sinking(newest))
     for name, names in PARTS.items():
         marked.put(page, name, named(newest, names))
     # A run that was given few minutes may lack these.

@@ -14,7 +14,6 @@ import io.github.kinesisspark.shaded.software.amazon.awssdk.core.SdkBytes
 import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.model.Record
 
 import io.github.kinesisspark.benchmarks.BenchmarkSession.Master
-import io.github.kinesisspark.benchmarks.Goal.{AtLeast, AtMost}
 import io.github.kinesisspark.benchmarks.latency.Latency
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.{KinesisRecord, RecordTotals}
@@ -25,15 +24,11 @@ import io.github.kinesisspark.read.reader.{KinesisRecord, RecordTotals}
   * A measurement that fails is reported, and the others continue; the program fails at the end. Those that would begin after `MINUTES` (of the environment) are left out, and
   * reported.
   *
-  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench results.jsonl sink,planning" }}}: the file, and parts of the names of the
+  * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench results.jsonl planning,memory" }}}: the file, and parts of the names of the
   * measurements that are wanted, if not all
   */
 object Bench {
-  private val Seed       = 16L
-  private val MostWarmup = 10
-
-  /** Its ratios lie near their goal, and vary by a tenth from round to round. */
-  private val SinkRounds = 7
+  private val Seed = 16L
 
   private final case class Measurement(
       name: String,
@@ -84,8 +79,6 @@ object Bench {
   /** The most important first. */
   private def all: Seq[Measurement] =
     Seq(
-      Measurement("sink.100B", sinking(100, rows = 3000000)),
-      Measurement("sink.562B", sinking(562, rows = 1500000)),
       Measurement("planning", _ => planning),
       latency("latency", warmup = 2),
       Measurement("memory", _ => memory),
@@ -96,40 +89,7 @@ object Bench {
       latency("cluster.latency", warmup = 10, Master.Cluster)
     )
 
-  private def sinking(size: Int, rows: Long)(spark: SparkSession): Seq[Figure] = {
-    val compared =
-      SinkThroughput.compare(spark, rows, size, limits = false, leastWarmup = 1, mostWarmup = MostWarmup, SinkRounds)
-    val runs   = compared.runs
-    val method =
-      s"$rows rows of $size B and a key from 2 tasks into 4 shards without quotas, in turns with a bare PutRecords loop of the same " +
-        s"batches; ${compared.warmup} rounds of warm-up"
-    def figure(what: String, values: Seq[Double], unit: String, goal: Option[Goal] = None) =
-      Figure(s"sink.${size}B.$what", values, unit, goal, method)
-    def of(way: SinkThroughput.Way)(value: SinkThroughput.Run => Double)     = runs.filter(_.way == way).map(value)
-    def ratios(way: SinkThroughput.Way)(value: SinkThroughput.Run => Double) =
-      of(way)(value).zip(of(SinkThroughput.Raw)(value)).map { case (a, b) => a / b }
-    Seq(
-      figure("cpu_to_sdk", ratios(SinkThroughput.Sink)(_.cpuMicros), "ratio", Some(AtMost(1.2))),
-      figure("throughput_to_sdk", ratios(SinkThroughput.Sink)(_.perSecond), "ratio"),
-      figure("cpu", of(SinkThroughput.Sink)(_.cpuMicros), "CPU µs/row"),
-      figure("cpu_of_sdk", of(SinkThroughput.Raw)(_.cpuMicros), "CPU µs/row"),
-      figure(
-        "per_core",
-        of(SinkThroughput.Sink)(r => size / r.cpuMicros),
-        "MB/s per core",
-        Option.when(size == 562)(AtLeast(80))
-      ),
-      figure("aggregated.cpu_to_sdk", ratios(SinkThroughput.Aggregated)(_.cpuMicros), "ratio"),
-      figure(
-        "aggregated.per_core",
-        of(SinkThroughput.Aggregated)(r => size / r.cpuMicros),
-        "MB/s per core",
-        Option.when(size == 562)(AtLeast(80))
-      )
-    )
-  }
-
-  private def planning: Seq[Figure] = Seq(1000 -> None, 10000 -> Some(AtMost(150))).map { case (shards, goal) =>
+  private def planning: Seq[Figure] = Seq(1000 -> None, 10000 -> Some(Goal(150))).map { case (shards, goal) =>
     Figure(
       s"planning.${shards}shards",
       PlanningScale.totals(shards),
@@ -187,13 +147,13 @@ object Bench {
       Figure(s"$prefix.$name", values, "ms", goal, method)
     Seq(
       figure("efo.real-time.p50", measured.realTime.map(_.at(0.5)), put),
-      figure("efo.real-time.p999", measured.realTime.map(_.at(0.999)), put, Some(AtMost(25))),
+      figure("efo.real-time.p999", measured.realTime.map(_.at(0.999)), put, Some(Goal(25))),
       figure("efo.micro-batch.p50", measured.turns.map(_.microBatch.at(0.5)), s"$put; $warm"),
       figure(
         "efo.micro-batch.p50_beyond_empty_batch",
         measured.turns.map(turn => turn.microBatch.at(0.5) - turn.emptyBatch.at(0.5)),
         s"$put; in turns with $empty while the same records are put and nobody reads them, whose median is taken off; $warm",
-        Some(AtMost(20))
+        Some(Goal(20))
       ),
       figure(
         "efo.micro-batch.p50_beyond_idle_empty_batch",

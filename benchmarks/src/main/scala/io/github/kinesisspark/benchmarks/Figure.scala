@@ -40,23 +40,9 @@ object Figure {
     else BigDecimal(value).round(new java.math.MathContext(3)).toDouble
 }
 
-sealed trait Goal {
-  def limit: Double
+/** A figure is to be at most this. */
+final case class Goal(limit: Double) {
+  def text: String = s"at most ${if (limit.isWhole) limit.toInt.toString else limit.toString}"
 
-  def text: String = this match {
-    case Goal.AtLeast(_) => s"at least ${Goal.shown(limit)}"
-    case Goal.AtMost(_)  => s"at most ${Goal.shown(limit)}"
-  }
-
-  def isMetBy(value: Double): Boolean = this match {
-    case Goal.AtLeast(_) => value >= limit
-    case Goal.AtMost(_)  => value <= limit
-  }
-}
-
-object Goal {
-  final case class AtLeast(limit: Double) extends Goal
-  final case class AtMost(limit: Double)  extends Goal
-
-  private def shown(limit: Double) = if (limit.isWhole) limit.toInt.toString else limit.toString
+  def isMetBy(value: Double): Boolean = value <= limit
 }

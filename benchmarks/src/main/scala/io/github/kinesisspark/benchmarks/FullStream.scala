@@ -16,7 +16,7 @@ import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.mod
   *
   * By itself it measures this connector's reader alone, for tuning: a warm query that drops what it reads (`Trigger.AvailableNow`, noop sink). It prints a
   * JSON line for each run that counts. CPU is that of this JVM, with compilation and garbage collection, by what it was used for; the server's is
-  * beside it. `make bench-catch-up` compares a query with the SDK.
+  * beside it. `make bench-beside-sdk` compares a query with the SDK.
   *
   * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.FullStream polling 1000 16 1000" }}}: publisher, bytes of a record,
   * shards, MB in all; after these `tls=true`, and any options of the source, as `readerBufferSize=64m`

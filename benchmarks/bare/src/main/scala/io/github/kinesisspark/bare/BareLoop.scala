@@ -1,13 +1,11 @@
 package io.github.kinesisspark.bare
 
-import java.lang.management.ManagementFactory
 import java.net.URI
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicLong
 
 import scala.jdk.CollectionConverters._
 
-import com.sun.management.OperatingSystemMXBean
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
@@ -15,11 +13,10 @@ import software.amazon.awssdk.services.kinesis.model._
   * this connector. One call or one subscription is open for each shard, there is no pause between calls, and nothing is kept: the loop takes each
   * record's length and last byte.
   *
-  * Reads the stream from its oldest record, several times, and prints a JSON line for each reading: MB/s, CPU s/GB of the whole process, and
-  * seconds. A reading lasts from the listing of the shards, or from the registration of the stream consumer, until all records are there.
+  * Reads the stream from its oldest record, several times, and prints a line for each reading ([[Cost]]). A reading lasts from the listing of the shards, or from the registration of the stream consumer, until all records are there.
   *
   * Arguments as `name=value`:
-  *   - `endpoint`, `stream`, `publisher` (`polling` or `efo`), `records` (how many the stream holds), `readings`
+  *   - `endpoint`, `stream`, `publisher` (`polling` or `efo`), `records` (how many the stream holds), `times`
   *   - `http` (`1.1` or `2`) and `limit` (records of an answer) for polling
   *   - `window` (bytes of an HTTP/2 stream) for fan-out
   *
@@ -29,36 +26,23 @@ object BareLoop {
   private val DefaultWindow = 1 << 20
 
   def main(args: Array[String]): Unit = {
-    val options = args.map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
+    val options = Options.of(args)
     val client  = BareClient.of(
       URI.create(options("endpoint")),
       isHttp2 = options.getOrElse("http", "2") == "2",
       window = options.get("window").fold(DefaultWindow)(_.toInt)
     )
-    for (reading <- 1 to options("readings").toInt) {
+    for (reading <- 1 to options("times").toInt) {
       val read = new Backlog(client, options("stream"), options("records").toLong)
-      if (options("publisher") == "polling") timed(read)(read.poll(options("limit").toInt))
+      if (options("publisher") == "polling") Cost.printed(read.bytes.get)(read.poll(options("limit").toInt))
       else {
         val name = s"bare-${ProcessHandle.current.pid}-$reading"
-        timed(read)(read.subscribe(name))
+        Cost.printed(read.bytes.get)(read.subscribe(name))
         read.deregister(name)
       }
     }
     client.close()
   }
-
-  private def timed(backlog: Backlog)(read: => Unit): Unit = {
-    val (cpu, began) = (cpuNanos, System.nanoTime())
-    read
-    val (seconds, cpuSeconds) = ((System.nanoTime() - began) / 1e9, (cpuNanos - cpu) / 1e9)
-    val bytes                 = backlog.bytes.doubleValue
-    println(
-      ujson.Obj("mb_per_s" -> bytes / 1e6 / seconds, "cpu_s_per_gb" -> cpuSeconds / (bytes / 1e9), "s" -> seconds)
-    )
-  }
-
-  private def cpuNanos: Long =
-    ManagementFactory.getOperatingSystemMXBean.asInstanceOf[OperatingSystemMXBean].getProcessCpuTime
 }
 
 /** One reading of all records of a stream. Answers and events of different shards come on different threads.

@@ -1,4 +1,4 @@
-"""Tests of the comparison of a catch-up with the SDK alone."""
+"""Tests of the comparison with the SDK alone."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from zipfile import ZipFile
 
-import catch_up
+import beside_sdk
 import pytest
 
 
@@ -18,7 +18,7 @@ def turn(query: float, loop: float) -> dict[str, dict[str, float]]:
 
 
 def test_ratios_are_those_of_medians_and_the_first_turn_counts() -> None:
-    line = catch_up.summary([turn(100, 200), turn(190, 200), turn(210, 200)])
+    line = beside_sdk.summary([turn(100, 200), turn(190, 200), turn(210, 200)])
     assert (line["query_mb_per_s"], line["loop_mb_per_s"], line["throughput_to_loop"]) == (190, 200, 0.95)
     assert (line["throughput_first"], line["throughput_last"]) == (0.5, 1.05)
     assert (line["cpu_first"], line["cpu_last"]) == (2, 0.952)
@@ -26,37 +26,38 @@ def test_ratios_are_those_of_medians_and_the_first_turn_counts() -> None:
 
 def test_the_interval_is_students_of_the_paired_ratios() -> None:
     # exp(ln 2 / 2 +- 12.706 * stdev(0, ln 2) / sqrt 2)
-    least, most = catch_up.interval([1, 2]) or (0, 0)
+    least, most = beside_sdk.interval([1, 2]) or (0, 0)
     assert (round(least, 4), round(most, 1)) == (0.0173, 115.6)
-    assert catch_up.interval([0.5, 0.5, 0.5]) == pytest.approx((0.5, 0.5))
-    assert catch_up.interval([0.5]) is None
+    assert beside_sdk.interval([0.5, 0.5, 0.5]) == pytest.approx((0.5, 0.5))
+    assert beside_sdk.interval([0.5]) is None
 
 
 def test_there_is_a_quantile_for_each_number_of_turns() -> None:
-    assert len(catch_up.T_95) >= catch_up.COLD_TURNS - 1
+    assert len(beside_sdk.T_95) >= beside_sdk.COLD_TURNS - 1
 
 
 def test_each_form_of_the_loop_is_tried_once() -> None:
     limits = {
-        setting.name: [(form.get("http"), form.get("limit") or form["window"]) for form in setting.forms()]
-        for setting in catch_up.SETTINGS
+        setting.name: [(form.get("http"), form.get("limit") or form.get("window")) for form in setting.forms()]
+        for setting in beside_sdk.SETTINGS
     }
     all_limits = [(http, limit) for http in ("1.1", "2") for limit in ("1000", "4000", "10000")]
     assert limits["polling-16-shards"] == all_limits
     assert limits["polling-100B"] == [("1.1", "10000"), ("2", "10000")]
+    assert limits["sink-100B"] == [("1.1", None), ("2", None)]
     assert limits["fan-out-16-shards"] == [(None, "524288"), (None, "4194304")]
 
 
 def test_a_line_takes_the_place_of_an_earlier_one_of_the_same_setting(tmp_path: Path) -> None:
-    file = tmp_path / "2026-01-02-abc-catch-up.jsonl"
+    file = tmp_path / "2026-01-02-abc-beside-sdk.jsonl"
     for name, commit in (("polling-tls", "abc"), ("fan-out-tls", "abc"), ("polling-tls", "def")):
-        catch_up.keep({"name": name, "commit": commit}, file)
+        beside_sdk.keep({"name": name, "commit": commit}, file)
     assert [json.loads(line)["commit"] for line in file.read_text().splitlines()] == ["abc", "def"]
 
 
 def test_the_commit_is_that_of_the_measured_jar(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(catch_up, "connector_jar", lambda: tmp_path / "connector.jar")
+    monkeypatch.setattr(beside_sdk, "connector_jar", lambda: tmp_path / "connector.jar")
     for suffix, shown in (("", "0123456789ab"), ("\r\n -changed", "0123456789ab-changed")):
         with ZipFile(tmp_path / "connector.jar", "w") as jar:
             jar.writestr("META-INF/MANIFEST.MF", f"A: b\r\nImplementation-Commit: {'0123456789ab':0<40}{suffix}\r\n")
-        assert catch_up.connector_commit() == shown
+        assert beside_sdk.connector_commit() == shown

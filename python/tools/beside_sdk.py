@@ -1,10 +1,13 @@
-"""How fast PySpark reads a backlog, beside the AWS SDK alone: `make bench-catch-up` runs it.
+"""How fast PySpark reads a backlog and writes rows, beside the AWS SDK alone: `make bench-beside-sdk` runs it.
 
 A stream of the embedded server, without quotas, is filled once. A PySpark query (`local[2]`, heap of 3 GiB, default
 options and trigger, noop sink) and the bare loop of benchmarks/bare take turns in reading it. The query has one JVM for
 all of its turns, and each turn counts, the first one in the new JVM too. The loop has a new JVM for each turn, reads
 the backlog twice there, and the second reading counts. Before that, each form of the loop is tried once: HTTP/1.1 and
 HTTP/2, and several sizes of answers, or of HTTP/2's windows. The form with the highest throughput takes all turns.
+
+Rows are written by a batch query of two tasks, each turn into a new stream of four shards, and by a loop of PutRecords
+calls with as many tasks, and eight calls under way of each.
 
 A setting called `cold` measures the first query of a JVM: query and loop have a new JVM for each of ten turns and read
 once in it.
@@ -26,6 +29,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from itertools import count
 from pathlib import Path
 from statistics import mean, median, stdev
 from tempfile import TemporaryDirectory
@@ -33,7 +37,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import psutil  # type: ignore[import-untyped]
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -47,16 +51,22 @@ from kinesis_spark import (
     Connection,
     EnhancedFanOut,
     KinesisOptions,
+    KinesisSinkOptions,
     Polling,
     Position,
     StaticCredentials,
     read_stream,
     session,
+    write_batch,
 )
 from kinesis_spark.jars import connector_jar
+from kinesis_spark.local.client import KinesisClient
 from kinesis_spark.local.server import server_command
 
 STREAM = "backlog"
+SINK_SHARDS, SINK_TASKS = 4, 2
+# Of a row's number, which stands before what all rows have in common.
+MOST_DIGITS = 10
 QUERY_HEAP, SERVER_HEAP = "3g", "10g"
 TURNS, COLD_TURNS = 4, 10
 CLASS_PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "bare" / "target" / "class-path.txt"
@@ -77,26 +87,35 @@ Reading = dict[str, float]
 
 @dataclass(frozen=True)
 class Setting:
-    """What is read, and how."""
+    """What is read or written, and how."""
 
     name: str
-    publisher: str
+    # The record publisher of a query that reads, or `sink`, or `aggregate` for a sink that aggregates.
+    kind: str
     shards: int = 16
     record_bytes: int = 1000
+    megabytes: int = 2000
     tls: bool = False
     cold: bool = False
     # Of the loop.
     heap: str = "2g"
     # The goals, each to the loop's.
-    least_throughput: float = 0.95
+    least_throughput: float | None = 0.95
     most_cpu: float | None = None
 
     def forms(self) -> list[Form]:
         """The forms of the loop that are tried."""
-        if self.publisher == "efo":
+        if self.writes:
+            return [{"http": http} for http in ("1.1", "2")]
+        if self.kind == "efo":
             return [{"window": str(kib << 10)} for kib in WINDOWS_KIB]
         limits = sorted({min(MOST_RECORDS, mb * 1_000_000 // self.record_bytes) for mb in ANSWERS_MB})
         return [{"http": http, "limit": str(limit)} for http in ("1.1", "2") for limit in limits]
+
+    @property
+    def writes(self) -> bool:
+        """Whether rows are written."""
+        return self.kind in {"sink", "aggregate"}
 
 
 SETTINGS = [
@@ -113,6 +132,20 @@ SETTINGS = [
             ("cold", {"cold": True, "least_throughput": 0.6, "most_cpu": 2.5}),
         )
         for called, publisher in (("polling", "polling"), ("fan-out", "efo"))
+    ),
+    *(
+        Setting(
+            f"{kind}-{size}",
+            kind,
+            shards=SINK_SHARDS,
+            record_bytes=record_bytes,
+            megabytes=megabytes,
+            least_throughput=None,
+            most_cpu=1.05 if kind == "sink" else None,
+        )
+        for kind in ("sink", "aggregate")
+        # The server keeps what is written; small records take more of its heap than they have bytes.
+        for size, record_bytes, megabytes in (("100B", 100, 300), ("562B", 562, 800), ("10kB", 10_000, 2000))
     ),
 ]
 
@@ -157,9 +190,9 @@ class Child:
             raise RuntimeError("a child process has no pipes")
         self._orders, self._printed = self._process.stdin, self._process.stdout
 
-    def order(self) -> None:
+    def order(self, line: str) -> None:
         """A line of its standard input."""
-        self._orders.write("\n")
+        self._orders.write(line + "\n")
         self._orders.flush()
 
     def answer(self) -> dict[str, Any]:
@@ -180,7 +213,7 @@ class Child:
 
 
 class Server:
-    """The embedded server in a process of its own, with a backlog in one stream."""
+    """The embedded server in a process of its own, with a backlog in one stream if that is to be read."""
 
     def __init__(self, announced: dict[str, Any], directory: Path, setting: Setting, records: int) -> None:
         self.endpoint: str = announced["tlsEndpoint" if setting.tls else "endpoint"]
@@ -188,18 +221,31 @@ class Server:
         self._records = records
         self._trust_store = directory / "trust.p12"
         self.ca_bundle = directory / "certificate.pem" if setting.tls else None
-        self._bare("Fill", announced["endpoint"], STREAM, str(setting.record_bytes), str(records))
+        self._client = KinesisClient(announced["endpoint"])
+        self._names = (f"rows-{number}" for number in count())
+        if not setting.writes:
+            self._bare("Fill", announced["endpoint"], STREAM, str(setting.record_bytes), str(records))
 
-    def loop(self, form: Form, readings: int) -> Reading:
-        """The last reading of a new JVM."""
-        given = {
-            "endpoint": self.endpoint,
-            "stream": STREAM,
-            "publisher": self._setting.publisher,
-            "records": str(self._records),
-            "readings": str(readings),
-        }
-        lines = self._bare("BareLoop", *(f"{name}={value}" for name, value in (given | form).items()))
+    @contextmanager
+    def stream(self) -> Iterator[str]:
+        """The stream of a turn: the backlog, or one to write to that ends with the turn."""
+        if not self._setting.writes:
+            yield STREAM
+            return
+        name = next(self._names)
+        self._client.create_stream(name, self._setting.shards)
+        yield name
+        self._client.call("DeleteStream", StreamName=name)
+
+    def loop(self, form: Form, times: int) -> Reading:
+        """The last reading or writing of a new JVM."""
+        if self._setting.writes:
+            program, more = "BareWriter", {"bytes": str(self._setting.record_bytes), "tasks": str(SINK_TASKS)}
+        else:
+            program, more = "BareLoop", {"publisher": self._setting.kind}
+        given = {"endpoint": self.endpoint, "records": str(self._records), "times": str(times), **more, **form}
+        with self.stream() as stream:
+            lines = self._bare(program, f"stream={stream}", *(f"{name}={value}" for name, value in given.items()))
         return {name: rounded(value) for name, value in json.loads(lines[-1]).items()}
 
     def _bare(self, program: str, *arguments: str) -> list[str]:
@@ -277,48 +323,78 @@ class Progress(StreamingQueryListener):
             raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {self._ended}")
 
 
-def queries(endpoint: str, publisher: str, records: str, record_bytes: str, ca_bundle: str) -> None:
-    """The program of a query's process: a line of standard input starts a query, and its reading is printed."""
-    builder = session.builder("catch-up", "local[2]").config("spark.driver.memory", QUERY_HEAP)
+def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle: str) -> None:
+    """The program of a query's process: a line of standard input names a query's stream, and its reading is printed."""
+    builder = session.builder("beside-sdk", "local[2]").config("spark.driver.memory", QUERY_HEAP)
     spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     system = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
     say({"java": f"{system.getProperty('java.vm.name')} {system.getProperty('java.version')}"})
-    for turn, _ in enumerate(sys.stdin):
-        options = KinesisOptions(
-            stream_name=STREAM,
-            region="us-east-1",
-            endpoint=endpoint,
-            connection=Connection(ca_bundle=ca_bundle or None),
-            credentials=StaticCredentials("local", "local"),
-            starting_position=Position.trim_horizon(),
-            record_publisher=Polling() if publisher == "polling" else EnhancedFanOut(f"turn-{turn}"),
-        )
-        say(catch_up(spark, options, int(records), int(records) * int(record_bytes) / 1e6))
+    where: dict[str, Any] = {
+        "region": "us-east-1",
+        "endpoint": endpoint,
+        "connection": Connection(ca_bundle=ca_bundle or None),
+        "credentials": StaticCredentials("local", "local"),
+    }
+    for turn, line in enumerate(sys.stdin):
+        stream = line.strip()
+        if kind in {"sink", "aggregate"}:
+            to = KinesisSinkOptions(stream_name=stream, aggregate=kind == "aggregate", **where)
+            say(write_out(spark, to, int(records), int(record_bytes)))
+        else:
+            options = KinesisOptions(
+                stream_name=stream,
+                starting_position=Position.trim_horizon(),
+                record_publisher=Polling() if kind == "polling" else EnhancedFanOut(f"turn-{turn}"),
+                **where,
+            )
+            say(catch_up(spark, options, int(records), int(record_bytes)))
     spark.stop()
 
 
-def catch_up(spark: SparkSession, options: KinesisOptions, records: int, megabytes: float) -> Reading:
+class Stopwatch:
+    """Time and CPU of a session's JVM from now on."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        pid = spark._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]  # noqa: SLF001
+        self._jvm = psutil.Process(int(pid))
+        self._cpu, self._began = self._cpu_s(), time.monotonic()
+
+    def reading(self, records: int, record_bytes: int) -> Reading:
+        """What so many records have taken."""
+        seconds, used = time.monotonic() - self._began, self._cpu_s() - self._cpu
+        megabytes = records * record_bytes / 1e6
+        reading = {"mb_per_s": megabytes / seconds, "cpu_s_per_gb": used / (megabytes / 1000), "s": seconds}
+        return {name: rounded(value) for name, value in reading.items()}
+
+    def _cpu_s(self) -> float:
+        times = self._jvm.cpu_times()
+        return float(times.user + times.system)
+
+
+def catch_up(spark: SparkSession, options: KinesisOptions, records: int, record_bytes: int) -> Reading:
     """One query, from its making until all records are in batches that have ended."""
-    jvm = psutil.Process(int(spark._jvm.java.lang.ProcessHandle.current().pid()))  # type: ignore[union-attr]  # noqa: SLF001
     progress = Progress()
     spark.streams.addListener(progress)
     with TemporaryDirectory() as checkpoint:
-        cpu, began = cpu_s(jvm), time.monotonic()
+        watch = Stopwatch(spark)
         writer = read_stream(spark, options).writeStream.format("noop")
         query = writer.option("checkpointLocation", checkpoint).start()
         progress.wait(records)
-        seconds, used = time.monotonic() - began, cpu_s(jvm) - cpu
+        reading = watch.reading(records, record_bytes)
         query.stop()
     spark.streams.removeListener(progress)
-    reading = {"mb_per_s": megabytes / seconds, "cpu_s_per_gb": used / (megabytes / 1000), "s": seconds}
-    return {name: rounded(value) for name, value in reading.items()} | {"batches": progress.batches}
+    return reading | {"batches": progress.batches}
 
 
-def cpu_s(process: psutil.Process) -> float:
-    """CPU time of a process so far."""
-    times = process.cpu_times()
-    return float(times.user + times.system)
+def write_out(spark: SparkSession, to: KinesisSinkOptions, records: int, record_bytes: int) -> Reading:
+    """One batch query, from its making until all rows are in the stream. The bare loop makes rows as cheaply."""
+    watch = Stopwatch(spark)
+    number = functions.lpad(functions.col("id").cast("string"), MOST_DIGITS, "0")
+    filler = functions.lit("x" * (record_bytes - MOST_DIGITS))
+    rows = spark.range(0, records, 1, SINK_TASKS)
+    write_batch(rows.select(functions.concat(number, filler).alias("data"), number.alias("partitionKey")), to)
+    return watch.reading(records, record_bytes)
 
 
 def say(value: object) -> None:
@@ -331,26 +407,28 @@ class Query(Child):
     """The process of a query, with a JVM of its own that has a session and has read nothing yet."""
 
     def __init__(self, server: Server, setting: Setting, records: int) -> None:
-        arguments = (server.endpoint, setting.publisher, records, setting.record_bytes, server.ca_bundle or "")
+        self._server = server
+        arguments = (server.endpoint, setting.kind, records, setting.record_bytes, server.ca_bundle or "")
         super().__init__([sys.executable, __file__, "--query", *map(str, arguments)])
         self.java = str(self.answer()["java"])
 
     def read(self) -> Reading:
-        """Reads the backlog once."""
-        self.order()
-        return self.answer()
+        """Reads the backlog once, or writes the rows once."""
+        with self._server.stream() as stream:
+            self.order(stream)
+            return self.answer()
 
 
 def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
     """One setting, with all of its turns."""
     records = megabytes * 1_000_000 // setting.record_bytes
-    readings = 1 if setting.cold else 2
+    times = 1 if setting.cold else 2
     with filled(setting, records) as server:
         tried: list[tuple[Form, Reading]] = []
         for form in setting.forms():
             # A form that fails, as one that runs out of memory, is not the best.
             try:
-                tried.append((form, server.loop(form, readings)))
+                tried.append((form, server.loop(form, times)))
             except subprocess.CalledProcessError:
                 tried.append((form, {"mb_per_s": 0.0}))
             print(setting.name, "tried", *tried[-1], file=sys.stderr)
@@ -361,7 +439,7 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
             if turn and setting.cold:
                 query.end()
                 query = Query(server, setting, records)
-            measured.append({"query": query.read(), "loop": server.loop(best, readings)})
+            measured.append({"query": query.read(), "loop": server.loop(best, times)})
             print(setting.name, "turn", turn + 1, measured[-1], file=sys.stderr)
         query.end()
     return {
@@ -399,7 +477,7 @@ def main() -> None:
     """Measures the settings that are wanted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--query", nargs=5, help=argparse.SUPPRESS)
-    parser.add_argument("--megabytes", type=int, default=2000, help="of the backlog (2000)")
+    parser.add_argument("--megabytes", type=int, help="in place of each setting's own")
     parser.add_argument("--turns", type=int, help=f"of each setting ({TURNS}, and {COLD_TURNS} of first queries)")
     parser.add_argument("--results", type=Path, help="the file that keeps the lines")
     parser.add_argument("only", nargs="?", default="", help="parts of the names of settings, with commas between them")
@@ -410,7 +488,9 @@ def main() -> None:
     words = asked.only.split(",")
     for setting in SETTINGS:
         if any(word in setting.name for word in words):
-            line = measure(setting, asked.megabytes, asked.turns or (COLD_TURNS if setting.cold else TURNS))
+            line = measure(
+                setting, asked.megabytes or setting.megabytes, asked.turns or (COLD_TURNS if setting.cold else TURNS)
+            )
             say(line)
             if asked.results:
                 keep(line, asked.results)

@@ -1,6 +1,6 @@
-"""Writes what `make bench-catch-up` measured into docs/evidence/performance.md, and a picture beside it.
+"""Writes what `make bench-beside-sdk` measured into docs/evidence/performance.md, and a picture beside it.
 
-python python/tools/catch_up_page.py benchmarks/results docs/evidence/performance.md
+python python/tools/beside_sdk_page.py benchmarks/results docs/evidence/performance.md
 
 The newest line of each setting is shown. A goal that is missed stands as missed,
 and a setting without a line as not measured.
@@ -10,21 +10,23 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import marked
 import picture
-from catch_up import SETTINGS
+from beside_sdk import SETTINGS, Setting
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 Line = dict[str, Any]
 
-PICTURE = "catch-up.svg"
-DESCRIPTION = "Throughput and CPU of a PySpark query that catches up, beside the AWS SDK alone, with the goals"
-PUBLISHERS = {"polling": "polling", "efo": "fan-out"}
+PICTURE = "beside-sdk.svg"
+DESCRIPTION = "Throughput and CPU of PySpark queries that catch up or write, beside the AWS SDK alone, with the goals"
+CALLED = {"polling": "polling", "efo": "fan-out", "sink": "sink", "aggregate": "aggregating sink"}
+COLORS = {"polling": picture.BLUE, "efo": picture.GREEN, "sink": picture.GREY, "aggregate": picture.GREY}
 # What is compared.
 THROUGHPUT, CPU = "throughput", "cpu"
 BY_NAME = {setting.name: setting for setting in SETTINGS}
@@ -32,7 +34,7 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 def newest(results: Path) -> list[Line]:
     """The newest line of each setting, in the order of the page."""
-    lines = [json.loads(line) for file in results.glob("*-catch-up.jsonl") for line in file.read_text().splitlines()]
+    lines = [json.loads(line) for file in results.glob("*-beside-sdk.jsonl") for line in file.read_text().splitlines()]
     of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
     return [of[name] for name in BY_NAME if name in of]
 
@@ -40,7 +42,7 @@ def newest(results: Path) -> list[Line]:
 def called(line: Line) -> str:
     """The setting as a person reads it."""
     shards = f"{line['shards']} shard{'' if line['shards'] == 1 else 's'}"
-    parts = [PUBLISHERS[line["publisher"]], shards, f"{line['record_bytes']:,} B"]
+    parts = [CALLED[line["kind"]], shards, f"{line['record_bytes']:,} B"]
     return ", ".join([*parts, *(["TLS"] if line["tls"] else []), *(["first query of a JVM"] if line["cold"] else [])])
 
 
@@ -65,10 +67,10 @@ def in_words(line: Line, what: str) -> str:
     return "" if goal is None else f"{'at least' if what == THROUGHPUT else 'at most'} {goal:g}"
 
 
-def table(lines: list[Line]) -> str:
+def table(lines: list[Line], settings: Sequence[Setting]) -> str:
     """A line for each setting: medians of all turns, their ratio, and the goal; last those that were not measured."""
     rows = [
-        "| reading | MB/s | the SDK's MB/s | throughput to the SDK's | goal | CPU s/GB | the SDK's CPU s/GB "
+        "| query | MB/s | the SDK's MB/s | throughput to the SDK's | goal | CPU s/GB | the SDK's CPU s/GB "
         "| CPU to the SDK's | goal |",
         "|---" * 9 + "|",
     ]
@@ -79,7 +81,7 @@ def table(lines: list[Line]) -> str:
             cells += [*map(marked.number, values), verdict(line, what)]
         rows.append(f"| {' | '.join(cells)} |")
     there = {line["name"] for line in lines}
-    for setting in map(asdict, SETTINGS):
+    for setting in map(asdict, settings):
         if setting["name"] not in there:
             goals = [in_words(setting, what) for what in (THROUGHPUT, CPU)]
             cells = [
@@ -93,7 +95,7 @@ def table(lines: list[Line]) -> str:
 def turns(lines: list[Line]) -> str:
     """A line for each setting: how far its turns lie apart, and the loop's best form."""
     rows = [
-        "| reading | turns | throughput: 95% interval | first turn | last turn | CPU: 95% interval | first turn "
+        "| query | turns | throughput: 95% interval | first turn | last turn | CPU: 95% interval | first turn "
         "| last turn | the loop's best form |",
         "|---" * 9 + "|",
     ]
@@ -109,6 +111,8 @@ def turns(lines: list[Line]) -> str:
 def form(line: Line) -> str:
     """The loop's best form."""
     best = line["form"]
+    if BY_NAME[line["name"]].writes:
+        return f"HTTP/{best['http']}"
     if "window" in best:
         return f"HTTP/2, windows of {int(best['window']) >> 10:,} KiB"
     megabytes = int(best["limit"]) * line["record_bytes"] / 1e6
@@ -123,8 +127,8 @@ def stamp(lines: list[Line]) -> str:
     parts = [where if len(commits) == 1 else f"{where} ({'; '.join(of)})" for where, of in commits.items()]
     sizes = sorted({line["megabytes"] for line in lines})
     machine = "; ".join(dict.fromkeys(f"{line['machine']}, {line['versions']}" for line in lines))
-    backlog = " and ".join(f"{size:,} MB" for size in sizes)
-    return f"Commit {'; '.join(parts)}; a backlog of {backlog}, `make bench-catch-up`, {machine}."
+    megabytes = " or ".join(f"{size:,} MB" for size in sizes)
+    return f"Commit {'; '.join(parts)}; {megabytes} a turn, `make bench-beside-sdk`, {machine}."
 
 
 def draw(lines: list[Line], to: Path) -> None:
@@ -143,7 +147,7 @@ def draw(lines: list[Line], to: Path) -> None:
 def _panel(panel: Axes, lines: list[Line], what: str) -> None:
     for row, line in enumerate(reversed(lines)):
         value, goal = line[f"{what}_to_loop"], goal_of(line, what)
-        panel.barh(row, value, height=0.6, color=picture.BLUE if line["publisher"] == "polling" else picture.GREEN)
+        panel.barh(row, value, height=0.6, color=COLORS[line["kind"]])
         panel.text(value, row, f" {value:g}", va="center", fontsize=8)
         if goal is not None:
             panel.plot([goal, goal], [row - 0.4, row + 0.4], color=picture.RED, linewidth=2)
@@ -155,14 +159,20 @@ def _panel(panel: Axes, lines: list[Line], what: str) -> None:
 
 def parts(lines: list[Line]) -> dict[str, str]:
     """The generated parts of the page, by name."""
-    return {"catch-up": f"{table(lines)}\n\n{stamp(lines)}", "catch-up-turns": turns(lines)}
+    found = {}
+    for part, writes in (("catch-up", False), ("sink", True)):
+        settings = [setting for setting in SETTINGS if setting.writes == writes]
+        some = [line for line in lines if BY_NAME[line["name"]].writes == writes]
+        found[part] = "\n\n".join([table(some, settings), *([stamp(some)] if some else [])])
+        found[f"{part}-turns"] = turns(some)
+    return found
 
 
 if __name__ == "__main__":
     results, page = map(Path, sys.argv[1:])
     measured = newest(results)
     if not measured:
-        sys.exit(f"{results} has no results of `make bench-catch-up`")
+        sys.exit(f"{results} has no results of `make bench-beside-sdk`")
     for name, text in parts(measured).items():
         marked.put(page, name, text)
     draw(measured, page.parents[1] / "pictures" / PICTURE)
