@@ -86,14 +86,13 @@ class Queries(ClusterProgram):
             time.sleep(0.5)
         return earliest
 
-    def assert_reading(self, since: float, *, is_replaced: bool = False) -> None:
+    def assert_reading(self, since: float) -> None:
         """Watches until 15 s after the queries could read again, and prints how long each took until it did for good.
 
         A query that ends with what there is has read it when it is written. Tasks of its that were held run on.
 
         Args:
             since: the end of the pause, or what came in its place.
-            is_replaced: a new executor has come. Shards of a batch that runs move there with the next batch.
         """
         for name in set(self.names) - set(self.endless):
             (self._directory / name / HELD).unlink(missing_ok=True)
@@ -103,8 +102,7 @@ class Queries(ClusterProgram):
             return {
                 name
                 for name in self.names
-                if not (is_replaced and name.startswith(IN_A_BATCH))
-                and not (logs[name].is_read_since(since) if name in logs else self._is_written(name))
+                if not (logs[name].is_read_since(since) if name in logs else self._is_written(name))
             }
 
         last_unread = dict.fromkeys(self.names, 0.0)

@@ -229,10 +229,11 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   private[simulation] object cluster extends Cluster {
     override def executors(): Vector[ExecutorState] = {
       while (Application.this.executors.isEmpty) driver.runtime.waits.sleep(100.millis)
-      Application.this.executors.values.toVector.map(e =>
-        ExecutorState(e.executor, isExcluded = false, isLeaving = false, freeSlots = e.free)
-      )
+      registered()
     }
+    override def registered(): Vector[ExecutorState] = Application.this.executors.values.toVector.map(e =>
+      ExecutorState(e.executor, isExcluded = false, isLeaving = false, freeSlots = e.free)
+    )
     override def idleTimeout: Option[FiniteDuration] = None
     override def slots: Int                          = Application.this.executors.size * Slots
     override def session: String                     = ""

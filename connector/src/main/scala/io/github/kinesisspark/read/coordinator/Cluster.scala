@@ -12,7 +12,10 @@ import io.github.kinesisspark.read.plan.ExecutorId
 /** What the driver asks of a cluster: its executors, and the job that opens their ends of the channel. Two that are equal share the driver's end. */
 private[kinesisspark] trait Cluster {
 
-  /** The registered executors. If there are none (dynamic allocation), waits for the first. */
+  /** The registered executors. */
+  def registered(): Vector[ExecutorHealth.ExecutorState]
+
+  /** The same. If there are none (dynamic allocation), waits for the first. */
   def executors(): Vector[ExecutorHealth.ExecutorState]
 
   /** How long an executor may be idle before it is removed; nothing where executors stay. */
@@ -39,15 +42,15 @@ private[coordinator] final case class SparkCluster(sc: SparkContext) extends Clu
   import SparkCluster._
 
   override def executors(): Vector[ExecutorHealth.ExecutorState] = {
-    val now = states()
+    val now = registered()
     if (now.nonEmpty) now
     else {
       sc.makeRDD(Seq(0), 1).count()
-      states()
+      registered()
     }
   }
 
-  private def states() = ClusterExecutors
+  override def registered(): Vector[ExecutorHealth.ExecutorState] = ClusterExecutors
     .alive(sc)
     .map(e => ExecutorHealth.ExecutorState(ExecutorId(e.host, e.id), e.isExcluded, e.isLeaving, e.freeSlots))
 

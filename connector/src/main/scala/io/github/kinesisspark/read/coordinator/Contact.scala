@@ -23,6 +23,9 @@ private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Puls
 private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int, answered: Long) {
   def answers: Boolean = missed < Liveness.SilentBeats
 
+  /** Where a query plans, it has found this by now. */
+  def isLost: Boolean = missed >= Liveness.SilentBeats + Liveness.BeatsOfPlanning
+
   /** Whether it has been there all the time since then. A driver that stood still has got no answers either. */
   def hasAnsweredSince(before: Pulse): Boolean = answers && answered - before.answered >= Liveness.SilentBeats
 

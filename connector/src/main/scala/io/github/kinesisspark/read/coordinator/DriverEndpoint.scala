@@ -171,6 +171,7 @@ private[coordinator] final class DriverEndpoint(
         val here = own.collect { case (source, session) if session == key.session => source }
         beat(key, contact, here.flatMap(source => bySource.expected(source, key.executor).map(source -> _)).toMap)
       }
+      own.foreach { case (source, session) => replaceLost(source, session) }
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
   private def beat(key: PeerKey, contact: Contact, expected: Map[String, ReaderReports.Expected]): Unit = {
@@ -185,6 +186,19 @@ private[coordinator] final class DriverEndpoint(
         }
         beaten(key, contact.peer, answer.toOption)
       }(ExecutionContext.parasitic)
+  }
+
+  /** Between two plannings, as in a batch that takes long: has others read what executors read that are lost. */
+  private def replaceLost(source: String, session: String): Unit = {
+    def pulse(executor: ExecutorId) = synchronized(peers.get(PeerKey(executor.id, session))).map(_.pulse)
+    val lost                        = bySource.unattended(source).filter(pulse(_).forall(_.isLost))
+    if (lost.nonEmpty && !cluster.isStopped) {
+      val registered = cluster.registered()
+      // Only a thread of a session of Spark Connect with JARs of its own starts jobs that find them.
+      if (session.isEmpty) placeIfDue(registered, session)
+      val open = registered.filterNot(e => e.isExcluded || e.isLeaving).map(_.id)
+      bySource.lost(source, lost, open.filter(pulse(_).exists(_.answers)).toSet)
+    }
   }
 
   private def beaten(key: PeerKey, peer: RpcChannel.Peer, answer: Option[LivePools]): Unit = synchronized {

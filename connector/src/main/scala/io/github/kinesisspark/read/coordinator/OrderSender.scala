@@ -52,7 +52,7 @@ private[coordinator] final class OrderSender(
       ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
-    recordRenewed()
+    takeBack()
     val executors = present()
     assignments.settle(planning, reading.keys, executors, channel.coresOfAnExecutor, runtime.clock.nanos())
     val undone = channel.reports.takeUndone()
@@ -81,6 +81,7 @@ private[coordinator] final class OrderSender(
 
   /** Announces to readers where the batch ends: what they report from now on comes after it, and has time until the next order. */
   def announce(ends: Vector[(ShardKey, ShardPosition)]): Unit = {
+    takeBack()
     val byHome = ends.groupBy { case (shard, _) => assignments.of(shard) }
     sendAll(for {
       (home, own) <- byHome.toVector
@@ -88,31 +89,27 @@ private[coordinator] final class OrderSender(
       known       <- orders.get(executor)
       next        <- known.plan(own)
     } yield executor -> next)
-    channel.reports.prepare(renewals)
   }
 
-  /** Orders for readers that are missing while the batch runs. Another thread sends them, so they are made of values alone. */
-  private def renewals = {
-    val shards = assignments.shards.size
-    for {
-      (executor, known) <- orders
-      if assignments.isReading(executor) && !known.isUndone
-    } yield executor.id -> new ReaderReports.Renewal(
-      known.number + 1,
-      () =>
-        known.renewed.foreach { case (now, change) =>
-          log.info(s"readers are missing while a batch runs: executor=${executor.id} source=${config.sourceId}")
-          channel.sendOrders(Vector(executor -> order(now, change, shards)))
-        }
-    )
-  }
-
-  private def recordRenewed(): Unit = {
-    val renewed = channel.reports.takeRenewed()
-    orders = orders.transform { (executor, known) =>
-      if (renewed(executor.id)) known.renewed.fold(known)(_._1) else known
+  /** Until the next orders are sent: another thread has missing readers ordered again, by values alone. */
+  def leave(): Unit = {
+    val shards  = assignments.shards.size
+    val reading = orders.keySet.filter(assignments.isReading)
+    channel.reports.leave(OrdersMeanwhile(orders, reading, lastNumber, publisher(), failing.failures.keySet)) { sent =>
+      sent.foreach { case (executor, (now, change)) =>
+        log.info(
+          s"sent an order between two plannings, as readers are missing or an executor is lost: executor=${executor.id} " +
+            s"source=${config.sourceId} read=${change.read.size} release=${change.release.size} order=${now.number}"
+        )
+      }
+      channel.sendOrders(sent.map { case (executor, (now, change)) => executor -> order(now, change, shards) })
     }
-    lastNumber = orders.valuesIterator.map(_.number).foldLeft(lastNumber)(_ max _)
+  }
+
+  private def takeBack(): Unit = channel.reports.takeBack().foreach { now =>
+    orders = now.orders
+    lastNumber = now.lastNumber
+    if (now.moved.nonEmpty) assignments.adopt(now.moved)
   }
 
   /** Tasks of a real-time batch have begun to read these. */
@@ -171,7 +168,10 @@ private[coordinator] final class OrderSender(
     )
   }
 
-  override def close(): Unit = channel.release(assignments.holding)
+  override def close(): Unit = {
+    takeBack()
+    channel.release(assignments.holding)
+  }
 
   private def reported = assignments.holding.toVector.flatMap(executor => channel.reports.now.get(executor.id))
 

@@ -92,9 +92,21 @@ private[coordinator] final case class ReaderOrders(
   }
 
   /** While a batch runs, where the readers are missing: all that they shall read, from where the batch ends. */
-  def renewed: Option[(ReaderOrders, Changes)] = publisher.flatMap { by =>
-    copy(isUndone = true).next(shards.valuesIterator.filter(_.position != ShardPosition.ShardEnd).toVector, by)
-  }
+  def renewed: Option[(ReaderOrders, Changes)] = publisher.flatMap(copy(isUndone = true).next(open, _))
+
+  /** While a batch runs: these too, which an executor that is lost has read.
+    *
+    * @param by for an executor that has read nothing
+    */
+  def taking(lost: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+    if (isUndone || !publisher.contains(by)) copy(isUndone = true).next(open ++ lost, by)
+    else {
+      val now = copy(number + 1, awaited = number + 1, epoch = number + 1, shards = shards ++ byShard(lost))
+      Some(now -> Changes(isOfAllShards = false, commit = false, lost, Vector.empty, Vector.empty))
+    }
+
+  /** Those that have not ended. */
+  def open: Vector[ReadOrder.Task] = shards.valuesIterator.filter(_.position != ShardPosition.ShardEnd).toVector
 
   /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. Otherwise the
     * next order names them, wherever they are.

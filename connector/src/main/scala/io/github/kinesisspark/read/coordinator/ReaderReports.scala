@@ -4,7 +4,7 @@ import scala.collection.concurrent.TrieMap
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.plan.ReaderStatus
+import io.github.kinesisspark.read.plan.{ExecutorId, ReaderStatus}
 import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts}
 import io.github.kinesisspark.runtime.Runtime
 import io.github.kinesisspark.read.coordinator.ReaderReports._
@@ -20,8 +20,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   private var failures   = Map.empty[String, OrderFailure]
   private var epochs     = Map.empty[String, Long]
   private var done       = Map.empty[String, Long]
-  private var renewals   = Map.empty[String, Renewal]
-  private var renewed    = Set.empty[String]
+  private var meanwhile  = Option.empty[Meanwhile]
 
   /** Whether it could be made use of. A report of changes must follow the last one; otherwise one of all readers has to come. */
   def accept(report: ReaderReport): Boolean = synchronized {
@@ -62,15 +61,41 @@ final class ReaderReports(implicit runtime: Runtime) {
     epochs.get(executor).map(Expected(_, done.get(executor)))
   }
 
-  /** A batch runs: orders that are sent as soon as an executor's readers are missing, because the query's thread sends none until the next planning. */
-  def prepare(now: Map[String, Renewal]): Unit = synchronized { renewals = now }
+  /** The query's thread sends nothing until the next planning: whoever finds that readers are missing has them ordered again.
+    *
+    * @param send doesn't wait
+    */
+  def leave(orders: OrdersMeanwhile)(send: Vector[OrdersMeanwhile.Sent] => Unit): Unit = synchronized {
+    meanwhile = Some(Meanwhile(orders, send))
+  }
 
-  /** The query's thread sends orders again. Executors whose prepared order was sent. */
-  def takeRenewed(): Set[String] = synchronized {
-    val sent = renewed
-    renewals = Map.empty
-    renewed = Set.empty
-    sent
+  /** The query's thread sends orders again. What has been ordered by then, if it was left to others. */
+  def takeBack(): Option[OrdersMeanwhile] = synchronized {
+    val left = meanwhile
+    meanwhile = None
+    left.map(_.orders)
+  }
+
+  /** Who has shards, where the query's thread sends nothing now. */
+  def unattended: Set[ExecutorId] = synchronized(meanwhile.fold(Set.empty[ExecutorId])(_.orders.reading))
+
+  /** Executors don't answer. */
+  def lost(executors: Set[ExecutorId], others: Set[ExecutorId]): Unit =
+    orderedMeanwhile(_.without(executors, others)).foreach(_())
+
+  /** What sends the orders, if any. */
+  private def orderedMeanwhile(
+      change: OrdersMeanwhile => Option[(OrdersMeanwhile, Vector[OrdersMeanwhile.Sent])]
+  ): Option[() => Unit] = synchronized {
+    for {
+      left        <- meanwhile
+      (now, sent) <- change(left.orders)
+    } yield {
+      meanwhile = Some(left.copy(orders = now))
+      // Before they are sent, as the query's thread does it.
+      epochs = now.epochs
+      () => left.send(sent)
+    }
   }
 
   /** The answer to a heartbeat.
@@ -79,9 +104,9 @@ final class ReaderReports(implicit runtime: Runtime) {
     * @param applied  the last order that the executor's readers have carried out, if there are any
     */
   def found(executor: String, expected: Expected, applied: Option[Long]): Unit =
-    missing(executor, expected, applied).foreach(_.send())
+    missing(executor, expected, applied).foreach(_())
 
-  /** The order that is due, if one is prepared. */
+  /** What sends the order that is due, where the query's thread doesn't. */
   private def missing(executor: String, expected: Expected, applied: Option[Long]) = synchronized {
     if (expected.isThere(applied)) {
       applied.foreach(recordApplied(executor, _))
@@ -90,14 +115,8 @@ final class ReaderReports(implicit runtime: Runtime) {
     else {
       byExecutor -= executor
       done -= executor
-      val due = renewals.get(executor)
-      due match {
-        case Some(renewal) =>
-          renewals -= executor
-          renewed += executor
-          epochs += executor -> renewal.number
-        case None => expected.done.foreach(notDone(executor, _))
-      }
+      val due = orderedMeanwhile(_.renewed(executor))
+      if (due.isEmpty) expected.done.foreach(notDone(executor, _))
       due
     }
   }
@@ -157,6 +176,11 @@ final class ReportsBySource(implicit runtime: Runtime) {
   def found(source: String, executor: String, expected: Expected, applied: Option[Long]): Unit =
     sources.get(source).foreach(_.found(executor, expected, applied))
 
+  def unattended(source: String): Set[ExecutorId] = sources.get(source).fold(Set.empty[ExecutorId])(_.unattended)
+
+  def lost(source: String, executors: Set[ExecutorId], others: Set[ExecutorId]): Unit =
+    sources.get(source).foreach(_.lost(executors, others))
+
   def remove(source: String): Unit = sources.remove(source): Unit
 }
 
@@ -173,12 +197,7 @@ object ReaderReports {
     def isThere(applied: Option[Long]): Boolean = done.forall(known => applied.exists(_ >= known))
   }
 
-  /** An order of all shards of an executor.
-    *
-    * @param number its number
-    * @param send   sends it, without waiting
-    */
-  final class Renewal(val number: Long, val send: () => Unit)
+  private final case class Meanwhile(orders: OrdersMeanwhile, send: Vector[OrdersMeanwhile.Sent] => Unit)
 
   /** A status and when it was so.
     *

@@ -39,8 +39,8 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
   /** Executors that acknowledged their last order. */
   def acknowledged(done: Iterable[ExecutorId]): Unit = unreleased = unreleased -- done ++ reading
 
-  /** Shards that a task began to read in the course of a batch. */
-  def adopt(begun: Map[ShardKey, ExecutorId]): Unit = homes ++= begun
+  /** Shards that are read there since the last planning. */
+  def adopt(begun: Map[ShardKey, ExecutorId]): Unit = place(homes ++ begun)
 
   /** What the last batch took of each shard, in bytes. */
   def weigh(taken: Map[ShardKey, Long], nowNanos: Long): Unit = {
@@ -82,7 +82,11 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
     // Half by number, as an idle shard has its calls as well, and half by bytes.
     def load(shard: ShardKey)   = each + bytes.getOrElse(shard, 0L) / total
     def placed(shard: ShardKey) = PlacedShard(shard, planning.hashStart(shard), load(shard), home(shard))
-    homes = ShardAssignment.assign(shards.iterator.map(placed).toVector, chosen, tolerance)
+    place(ShardAssignment.assign(shards.iterator.map(placed).toVector, chosen, tolerance))
+  }
+
+  private def place(now: Map[ShardKey, ExecutorId]): Unit = {
+    homes = now
     reading = homes.values.toSet
     unreleased = unreleased ++ reading
   }

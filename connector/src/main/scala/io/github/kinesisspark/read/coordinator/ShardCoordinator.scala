@@ -92,7 +92,10 @@ final class ShardCoordinator(
         if (decision.isOver) view else look()
       }
     }
-    look()
+    val view = look()
+    // What follows may be a batch of another source.
+    sender.leave()
+    view
   }
 
   /** Whether an answer to each reader, asked for since a time, says that nothing is there. */
@@ -151,6 +154,7 @@ final class ShardCoordinator(
   /** The batch begins: sends its readers where it ends. */
   def begin(batch: PlannedBatch): Unit = {
     sender.announce(batch.moved)
+    sender.leave()
     sender.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())
     clocks = clocks.admit(
       for ((shard, end) <- batch.ends.iterator; newest <- end.newestArrival.iterator) yield shard -> newest

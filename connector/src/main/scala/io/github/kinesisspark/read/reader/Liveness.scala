@@ -8,7 +8,8 @@ import scala.concurrent.duration._
   * the last order that each live pool has carried out. From this follows what both may do:
   *
   *   - The driver orders a pool again, whole, if it is missing or has carried out less than it had before, however long either of them stood still.
-  *   - An executor that doesn't answer for [[Liveness.SilentBeats]] beats loses its shards to others, which begin at once.
+  *   - An executor that doesn't answer for [[Liveness.SilentBeats]] beats loses its shards to others, which begin at once. The query's own thread has them
+  *     begin when it plans; in a batch that takes long, the heartbeats' thread does, [[Liveness.BeatsOfPlanning]] beats later.
   *   - A subscription that another one has taken the place of is opened again only once the driver has named the pool since. Kinesis lets the newest
   *     subscription win, so a reader that lost its shard in the driver's eyes never takes it back.
   *   - A reader that a task has begun is wanted as long as the task follows it or an order names its shard. Unwanted, it never takes a subscription back, and
@@ -34,6 +35,9 @@ object Liveness {
 
   /** Heartbeats in a row without an answer, after which an executor gets no shards. */
   val SilentBeats = 4
+
+  /** So many heartbeats later, others get its shards though no planning has come, as in a batch that takes long. */
+  val BeatsOfPlanning = 2
 
   /** For so long an executor may take to answer an order. */
   val OrderTimeout: FiniteDuration = 10.seconds

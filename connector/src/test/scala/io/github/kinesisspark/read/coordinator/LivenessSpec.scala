@@ -56,6 +56,59 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
         }
     }
 
+    describe(s"an executor that is lost within a batch, by $name") {
+
+      /** Who is lost never takes a shard back. */
+      def haveOneReader(world: World, kept: MemoryCluster#Executor) =
+        if (name == "fan-out") (0 until Shards).foreach { n =>
+          val taken = world.service.subscribed.filter(_._2 == shardId(n)).map(_._1)
+          (taken.last, taken.count(_ == kept.place)) shouldBe ((kept.place, 1))
+        }
+
+      def awaitReaders(world: World, by: MemoryCluster#Executor) = eventually {
+        (0 until Shards).forall(by.reads) shouldBe true
+        haveOneReader(world, by)
+      }
+
+      it("loses its shards to another before the batch ends") {
+        scene { world =>
+          val cluster = world.cluster(publisher, executors = 2)
+          cluster.catchUp()
+          val lost = cluster.home(0).get
+          val kept = cluster.own.find(_ != lost).get
+          world.put(0)
+          cluster.batch(meanwhile = {
+            cluster.part(lost)
+            awaitReaders(world, kept)
+          })
+          world.put(0)
+          cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
+          eventually(lost.holds shouldBe false)
+          haveOneReader(world, kept)
+        }
+      }
+
+      it("loses its shards, if it was the only one, to the executor that comes in its place, before the batch ends") {
+        scene { world =>
+          val cluster = world.cluster(publisher, executors = 2)
+          val lost    = cluster.own.head
+          val kept    = cluster.own.last
+          cluster.present = Vector(lost)
+          cluster.catchUp()
+          world.put(0)
+          cluster.batch(meanwhile = {
+            cluster.part(lost)
+            cluster.present = Vector(kept)
+            awaitReaders(world, kept)
+          })
+          world.put(1)
+          cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
+          eventually(lost.holds shouldBe false)
+          haveOneReader(world, kept)
+        }
+      }
+    }
+
     describe(s"an executor that its driver doesn't reach, by $name") {
       it("loses its shards to another, which reads on") {
         scene { world =>

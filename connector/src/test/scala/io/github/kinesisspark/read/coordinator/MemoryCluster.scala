@@ -58,8 +58,10 @@ final class MemoryCluster(
 
   val own: Vector[Executor] = Vector.tabulate(size)(i => new Executor((i + 1).toString))
 
+  /** Those that are registered with Spark. */
+  @volatile var present: Vector[Executor] = own
+
   private val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
-  private val ids    = own.map(e => ExecutorId("host", e.id))
   private val byId   = own.map(e => e.id -> e).toMap
   private val config =
     ReaderConfig(source, Map(stream -> access), 16L << 20, PollingOptions.Default, failOnDataLoss = true)
@@ -147,10 +149,13 @@ final class MemoryCluster(
     readers.close()
   }
 
-  override def executors(): Vector[ExecutorHealth.ExecutorState] =
-    ids.map(ExecutorHealth.ExecutorState(_, isExcluded = false, isLeaving = false, freeSlots = 1))
+  override def executors(): Vector[ExecutorHealth.ExecutorState]  = registered()
+  override def registered(): Vector[ExecutorHealth.ExecutorState] =
+    present.map(e =>
+      ExecutorHealth.ExecutorState(ExecutorId("host", e.id), isExcluded = false, isLeaving = false, freeSlots = 1)
+    )
   override def idleTimeout: Option[FiniteDuration] = None
-  override def slots: Int                          = ids.size
+  override def slots: Int                          = present.size
   override def session: String                     = ""
   override def isStopped: Boolean                  = false
 

@@ -7,9 +7,16 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.plan.ReaderStatus
-import io.github.kinesisspark.read.reader.{OrderAnswer, ReaderReport, ReaderTotals, ShardCounts}
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.read.plan.{ExecutorId, ReaderStatus}
+import io.github.kinesisspark.read.reader.{
+  OrderAnswer,
+  ReadOrder,
+  ReaderReport,
+  ReaderTotals,
+  ResolvedPublisher,
+  ShardCounts
+}
 
 class ReaderReportsSpec extends AnyFunSpec with Matchers {
   private def status(n: Int, records: Long) =
@@ -125,6 +132,15 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   }
 
   describe("the answer to a heartbeat") {
+    val first = ExecutorId("host", "1")
+
+    // The third order is its last.
+    val left = {
+      val tasks  = Vector(ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false))
+      val orders = ReaderOrders.none.copy(number = 2).next(tasks, ResolvedPublisher.Polling).get._1
+      OrdersMeanwhile(Map(first -> orders), Set(first), lastNumber = 3, ResolvedPublisher.Polling, resting = Set.empty)
+    }
+
     def reading = {
       val reports = new ReaderReports
       reports.accept(report(1, isOfAllReaders = true, applied = 3)(status(0, 1)))
@@ -152,20 +168,36 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       val reports  = reading
       val expected = reports.expected("1").get
       var sent     = 0
-      reports.prepare(Map("1" -> new ReaderReports.Renewal(4, () => sent += 1)))
+      reports.leave(left)(_ => sent += 1)
       reports.found("1", expected, None)
       reports.found("1", expected, None)
       sent shouldBe 1
       reports.takeUndone() shouldBe empty
       reports.expected("1") shouldBe Some(ReaderReports.Expected(epoch = 4, done = None))
-      reports.takeRenewed() shouldBe Set("1")
-      reports.takeRenewed() shouldBe empty
+      reports.takeBack().map(_.orders.values.map(_.number)) shouldBe Some(Seq(4))
+      reports.takeBack() shouldBe empty
+    }
+
+    it("that is lost has the orders sent by which others get its shards, and is named no more, before they are sent") {
+      val reports = reading
+      val other   = ExecutorId("host", "2")
+      reports.leave(left) { sent =>
+        sent.map(_._1) shouldBe Seq(first, other)
+        reports.expected("1") shouldBe empty
+        reports.expected("2") shouldBe Some(ReaderReports.Expected(epoch = 4, done = None))
+      }
+      reports.lost(Set(first), Set(first))
+      reports.unattended shouldBe Set(first)
+      reports.lost(Set(first), Set(other))
+      reports.unattended shouldBe Set(other)
+      reports.takeBack().map(_.moved) shouldBe Some(Map(shard(0) -> other))
+      reports.unattended shouldBe empty
     }
 
     it("without the readers has them ordered anew where the query sends orders again") {
       val reports = reading
-      reports.prepare(Map("1" -> new ReaderReports.Renewal(4, () => fail("it was withdrawn"))))
-      reports.takeRenewed() shouldBe empty
+      reports.leave(left)(_ => fail("it was withdrawn"))
+      reports.takeBack() shouldBe Some(left)
       reports.found("1", reports.expected("1").get, None)
       reports.takeUndone() shouldBe Map("1" -> 3)
     }

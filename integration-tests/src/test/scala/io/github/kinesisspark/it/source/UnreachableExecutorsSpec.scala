@@ -151,7 +151,8 @@ object UnreachableExecutors {
 
   /** The one executor of local mode. */
   private final case class Refusing(sc: SparkContext) extends Cluster {
-    override def executors(): Vector[ExecutorHealth.ExecutorState] = ClusterExecutors
+    override def executors(): Vector[ExecutorHealth.ExecutorState]  = registered()
+    override def registered(): Vector[ExecutorHealth.ExecutorState] = ClusterExecutors
       .alive(sc)
       .map(e => ExecutorHealth.ExecutorState(ExecutorId(e.host, e.id), e.isExcluded, e.isLeaving, e.freeSlots))
     override def idleTimeout: Option[FiniteDuration] = None

@@ -1,0 +1,88 @@
+package io.github.kinesisspark.read.coordinator
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.position.ShardPosition
+import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
+
+class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
+  private def executor(n: Int)               = ExecutorId("host", n.toString)
+  private def after(n: Long)                 = AfterSequenceNumber(number(n))
+  private def task(n: Int, position: Long)   = ReadOrder.Task(shard(n), after(position), None, isClosed = false)
+  private def orders(tasks: ReadOrder.Task*) =
+    ReaderOrders.none.next(tasks.toVector, ResolvedPublisher.Polling).get._1
+  private def left(all: (Int, ReaderOrders)*) = {
+    val ids = all.map { case (n, known) => executor(n) -> known }.toMap
+    OrdersMeanwhile(
+      ids,
+      ids.keySet,
+      ids.values.map(_.number).max,
+      ResolvedPublisher.Polling,
+      resting = Set.empty
+    )
+  }
+
+  /** In a batch that ends there. */
+  private def planned(known: ReaderOrders, ends: (Int, ShardPosition)*) =
+    known.plan(ends.map { case (n, end) => shard(n) -> end }.toVector).get._1
+
+  describe("the shards of an executor that is lost within a batch") {
+    val batch = planned(orders(task(0, 0), task(1, 0), task(2, 0)), 0 -> after(7), 2 -> ShardPosition.ShardEnd)
+
+    it("are read from where the batch ends, but for those that it ends, by an executor that has read nothing") {
+      val (now, sent) = left(1 -> batch).without(Set(executor(1)), Set(executor(2))).get
+      sent.map { case (id, (_, change)) => (id, change.isOfAllShards, change.read) } shouldBe
+        Seq((executor(1), false, Vector.empty), (executor(2), true, Vector(task(0, 7), task(1, 0))))
+      sent.head._2._2.release.toSet shouldBe Set(shard(0), shard(1), shard(2))
+      now.orders(executor(2)).number should be > batch.number
+      now.reading shouldBe Set(executor(2))
+      now.moved shouldBe Map(shard(0) -> executor(2), shard(1) -> executor(2))
+      now.without(Set(executor(1)), Set(executor(2))) shouldBe None
+    }
+
+    it("are divided among those that read, which keep their own and have the batch's records dropped only after it") {
+      val second      = planned(orders(task(3, 0)), 3 -> after(3))
+      val (now, sent) =
+        left(1 -> batch, 2 -> second, 3 -> orders(task(4, 0)))
+          .without(Set(executor(1)), Set(executor(2), executor(3)))
+          .get
+      now.moved shouldBe Map(shard(0) -> executor(2), shard(1) -> executor(3))
+      sent.find(_._1 == executor(2)).map(_._2._2) shouldBe
+        Some(
+          ReaderOrders.Changes(isOfAllShards = false, commit = false, Vector(task(0, 7)), Vector.empty, Vector.empty)
+        )
+      val known           = now.orders(executor(2))
+      val (_, afterwards) = known.next(Vector(task(0, 7), task(3, 3)), ResolvedPublisher.Polling).get
+      (afterwards.commit, afterwards.read, afterwards.release) shouldBe ((true, Vector.empty, Vector.empty))
+      (known.epoch, known.awaited) shouldBe ((known.number, known.number))
+    }
+
+    it("stay where no other executor answers, or orders have failed at the others") {
+      left(1 -> batch).without(Set(executor(1)), Set(executor(1))) shouldBe None
+      left(1 -> batch).copy(resting = Set(executor(2))).without(Set(executor(1)), Set(executor(2))) shouldBe None
+    }
+
+    it("go to a third if the second is lost, too") {
+      val (now, _)    = left(1 -> batch).without(Set(executor(1)), Set(executor(2))).get
+      val (_, orders) = now.without(Set(executor(1), executor(2)), Set(executor(3))).get
+      orders.map(_._1) shouldBe Seq(executor(2), executor(3))
+      orders.last._2._2.read shouldBe Vector(task(0, 7), task(1, 0))
+    }
+  }
+
+  describe("readers that are missing") {
+    it("are ordered again as often as they are found missing, unless an order may be under way") {
+      val known        = orders(task(0, 0))
+      val (once, _)    = left(1 -> known).renewed("1").get
+      val (twice, all) = once.renewed("1").get
+      all.map(_._2._2.read) shouldBe Seq(Vector(task(0, 0)))
+      (once.lastNumber, twice.lastNumber) shouldBe ((2, 3))
+      left(1 -> known.undone(known.number)).renewed("1") shouldBe None
+      left(1 -> known).renewed("2") shouldBe None
+    }
+  }
+}
