@@ -135,16 +135,18 @@ def test_an_executor_that_is_cut_off_costs_no_record_and_no_query(link: Network,
         queries.two_executors()
         ports = {"master": urlsplit(master).port or 0, "kinesis": urlsplit(kinesis.endpoint).port or 0}
         subscribers = Subscribers(kinesis, "idle-efo")
-        with watched(subscribers), link.cut(**CUTS[cut].rules(**ports)):
-            began = time.monotonic()
-            time.sleep(NOTICED_S)
-            put(queries, "during")
-            if CUTS[cut].driver:
-                queries.await_records(time.time())
-            time.sleep(max(0, began + PARTITION_S - time.monotonic()))
-        put(queries, "after")
-        queries.await_records(time.time() + RETRANSMITTED_S)
-        queries.await_one_reader_for_each_shard()
+        with watched(subscribers):
+            with link.cut(**CUTS[cut].rules(**ports)):
+                began = time.monotonic()
+                time.sleep(NOTICED_S)
+                put(queries, "during")
+                if CUTS[cut].driver:
+                    queries.await_records(time.time())
+                time.sleep(max(0, began + PARTITION_S - time.monotonic()))
+            # An executor that was cut off takes no shard back.
+            put(queries, "after")
+            queries.await_records(time.time() + RETRANSMITTED_S)
+            queries.await_one_reader_for_each_shard()
         queries.await_end()
     assert subscribers.longest_s <= OVERLAP_S
 
