@@ -80,11 +80,11 @@ class Queries(ClusterProgram):
     def await_replacement(self, until: float) -> float:
         """Waits for an executor that is registered from now on. When it was, or the end of the time."""
         began = time.time()
-        while (earliest := self._earliest(began)) == began:
+        while (newest := max(self._registered(), default=began)) <= began:
             if time.time() >= until:
                 return until
             time.sleep(0.5)
-        return earliest
+        return newest
 
     def assert_reading(self, since: float) -> None:
         """Watches until 15 s after the queries could read again, and prints how long each took until it did for good.
@@ -105,6 +105,7 @@ class Queries(ClusterProgram):
                 if not (logs[name].is_read_since(since) if name in logs else self._is_written(name))
             }
 
+        wait_until(self._registered, "an executor", timeout_s=120)
         last_unread = dict.fromkeys(self.names, 0.0)
         while (now := time.time()) < (earliest := self._earliest(since)) + READ_WITHIN_S:
             last_unread |= dict.fromkeys(unread(), now)
@@ -142,8 +143,16 @@ class Queries(ClusterProgram):
         return look
 
     def _earliest(self, since: float) -> float:
-        """From when on all queries can read: since then, or since the registration of the newest executor."""
-        return float(max(since, *self.look()["executors"].values()))
+        """From when on all queries can read: since then, or since the registration of the newest executor.
+
+        From now on at the earliest, where Spark has lost the only one and not started another yet.
+        """
+        registered = self._registered()
+        return max(since, *registered) if registered else time.time()
+
+    def _registered(self) -> list[float]:
+        """When each executor was that Spark hasn't lost."""
+        return [float(at) for at in self.look()["executors"].values()]
 
     def _logs(self) -> dict[str, ServerLog]:
         """Of each stream of an endless query."""

@@ -100,8 +100,10 @@ def main(arguments: dict[str, str]) -> None:
             {
                 "active": [name for name, query in queries.items() if query.isActive],
                 "failures": {name: str(failure) for name, query in queries.items() if (failure := query.exception())},
-                # When each executor was registered, in seconds.
-                "executors": {e.id(): e.addTime().getTime() / 1000 for e in added if e.id() != "driver"},
+                # When each executor was registered that Spark hasn't lost, in seconds.
+                "executors": {
+                    e.id(): e.addTime().getTime() / 1000 for e in added if e.isActive() and e.id() != "driver"
+                },
             }
         )
     for query in queries.values():
