@@ -205,7 +205,9 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       val older  = FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
       val newer  = older.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
       val client =
-        new KinesisClients((_, success) => new KinesisClients.Held(new StubKinesis, success, () => ()))(Runtime.ofJvm)
+        new KinesisClients((_, success) => new KinesisClients.SharedClient(new StubKinesis, success, () => ()))(
+          Runtime.ofJvm
+        )
       val access        = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
       val ofStream      = config.copy(streams = Map(stream -> access))
       val others        = new ReadersShared(client, shared.worker)
