@@ -125,13 +125,14 @@ private[coordinator] final class OrderSender(
   }
 
   /** The reports of readers that stand at the batch's start. Readers that failed by an Error in their executor are left out: others read their shards next.
-    * Throws the Error where there are no others.
+    * Throws the Error where there are no others. Readers of a consumer that is gone are left out as well: their executor may not have been ordered since.
     */
   def statuses(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ReaderStatus] = {
-    val now    = runtime.clock.nanos()
-    val known  = channel.reports.now
-    val byHome = for {
-      (executor, own) <- orders
+    val now     = runtime.clock.nanos()
+    val known   = channel.reports.now
+    lazy val by = publisher()
+    val byHome  = for {
+      (executor, own) <- orders if own.publisher.contains(by)
       reported        <- known.get(executor.id) if reported.applied >= own.awaited
     } yield executor -> (reported.statuses -> own.committed)
     sound(ShardMaps.collect(reading) { (shard, start) =>

@@ -35,10 +35,13 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     )
   }
 
-  private def coordinator(channel: ExecutorChannel)(implicit runtime: Runtime) = new ShardCoordinator(
+  private def coordinator(
+      channel: ExecutorChannel,
+      publisher: () => ResolvedPublisher = () => ResolvedPublisher.Polling
+  )(implicit runtime: Runtime) = new ShardCoordinator(
     channel,
     ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, PollingOptions.Default, failOnDataLoss = true),
-    () => ResolvedPublisher.Polling,
+    publisher,
     WatermarkAlignment.off,
     _ => BoundarySpacing.none
   )
@@ -93,6 +96,22 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
         coordinator(channel),
         patience = 1.minute
       )).errorClass shouldBe "KINESIS_CALL_FAILED"
+    }
+  }
+
+  describe("a reader whose consumer is gone") {
+    it("fails no planning more once there is another consumer, also where its executor can't be ordered") {
+      val channel = new SomeExecutors(1)
+      val gone    = ResolvedPublisher.FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
+      var by      = gone
+      val readers = coordinator(channel, () => by)
+      channel.failing = _ => Some(ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "as planned"))
+      await(readers, patience = 1.minute).statuses.values.flatMap(_.failure) should have size 1
+      val (executor, order) = channel.orders.last
+      channel.answering = Set.empty
+      channel.reports.answered(executor.id, order.number, answer = None)
+      by = gone.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
+      await(readers, patience = 100.millis).statuses shouldBe empty
     }
   }
 
@@ -183,8 +202,10 @@ private object ShardCoordinatorSpec {
     /** Those that were sent. */
     var orders = Vector.empty[(ExecutorId, ReadOrder)]
 
-    override def executors(): ExecutorsNow =
-      ExecutorsNow.all((1 to count).map(n => ExecutorId("host", n.toString)).toSet)
+    private val present = (1 to count).map(n => ExecutorId("host", n.toString)).toSet
+    var answering       = present
+
+    override def executors(): ExecutorsNow = ExecutorsNow.all(present).copy(answering = answering)
 
     override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= executor -> order
