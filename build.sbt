@@ -43,7 +43,7 @@ lazy val connector = (projectMatrix in file("connector"))
     ConnectorJar.thinJarAside,
     module        := thisProject.value.id,
     baseDirectory := (ThisBuild / baseDirectory).value / "connector",
-    testJvms      := 3,
+    testJvms      := 2,
     // Parts of the build, which has no tests.
     Test / unmanagedSources ++= Seq("project/PinnedPlugins.scala", "SourceCommit.scala")
       .map((ThisBuild / baseDirectory).value / "project" / _),
@@ -109,7 +109,7 @@ lazy val integrationTests = (project in file("integration-tests"))
     // What a program of the tests prints is for other programs.
     Test / run / outputStrategy := Some(StdoutOutput),
     // Suites mostly wait for queries and servers, so a few JVMs share the work.
-    testJvms := 5,
+    testJvms := 4,
     testJvmOptions += "-Dspark.hadoop.fs.AbstractFileSystem.file.impl=io.github.kinesisspark.it.LocalFiles",
     // Programs that runMain starts must find AWS.
     testJvmOptions ++= TestJvms.ownHosts.value,
