@@ -17,14 +17,16 @@ import io.github.kinesisspark.read.row.RecordRows
   * @param reader opened at `from`
   * @param rows   of the shard's records
   * @param failOnDataLoss where the record that it begins with is gone
+  * @param leave  called when this one takes nothing more
   */
 private[realtime] final class FollowedShard(
     val shard: ShardKey,
     from: ShardPosition,
     reader: ShardReader,
     rows: RecordRows,
-    failOnDataLoss: Boolean
-) {
+    failOnDataLoss: Boolean,
+    leave: () => Unit
+) extends AutoCloseable {
   import FollowedShard._
 
   private var records  = Iterator.empty[KinesisRecord].buffered
@@ -62,8 +64,11 @@ private[realtime] final class FollowedShard(
 
   def delivered: UserRecordCount = rows.delivered
 
-  /** Says what is unusual in what was read. */
-  def warn(): Unit = rows.warn()
+  /** Says what is unusual in what was read, too. */
+  override def close(): Unit = {
+    leave()
+    rows.warn()
+  }
 
   private def nextRecord(): Boolean = {
     val more = records.hasNext || takeOut()

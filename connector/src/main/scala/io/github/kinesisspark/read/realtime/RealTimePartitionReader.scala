@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
-import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher, ShardReaderPool}
+import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RecordRows
 
 /** @param columns of the rows, in their order */
@@ -83,17 +83,13 @@ private[realtime] final class RealTimePartitionReader(
       from: ShardPosition,
       child: Option[Shard],
       onNews: () => Unit
-  ): TaskFeed.Followed = {
+  ): FollowedShard = {
     val hashKeys =
       partition.hashKeys.map(known => child.map(_.hashKeys).orElse(known.get(key)).getOrElse(HashKeyRange.all))
     val rows   = new RecordRows(ShardRange(key, from, ShardPosition.ShardEnd), columns, hashKeys)
     val reader =
       pool.follow(key, from, if (placed.isDefined) partition.publisher else ResolvedPublisher.Polling, onNews)
-    new RealTimePartitionReader.InPool(
-      pool,
-      new FollowedShard(key, from, reader, rows, config.failOnDataLoss),
-      onNews
-    )
+    new FollowedShard(key, from, reader, rows, config.failOnDataLoss, leave = () => pool.unfollow(key, onNews))
   }
 }
 
@@ -106,12 +102,4 @@ private final class NothingReader extends SupportsRealTimeRead[InternalRow] {
   override def next(): Boolean            = false
   override def get(): InternalRow         = throw new NoSuchElementException("the first real-time batch has no rows")
   override def close(): Unit              = ()
-}
-
-private[realtime] object RealTimePartitionReader {
-
-  private final class InPool(pool: ShardReaderPool, override val shard: FollowedShard, onNews: () => Unit)
-      extends TaskFeed.Followed {
-    override def close(): Unit = pool.unfollow(shard.shard, onNews)
-  }
 }

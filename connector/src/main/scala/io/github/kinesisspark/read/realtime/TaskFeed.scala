@@ -91,10 +91,7 @@ private[realtime] final class TaskFeed(
   def delivered: UserRecordCount =
     all.valuesIterator.map(_.shard.delivered).foldLeft(UserRecordCount.none)(_ and _)
 
-  override def close(): Unit = all.values.foreach { one =>
-    one.followed.close()
-    one.shard.warn()
-  }
+  override def close(): Unit = all.values.foreach(_.shard.close())
 
   private def begin(shard: ShardKey, from: ShardPosition, child: Option[Shard]): Unit = {
     val one = new InLine(shard, from, child)
@@ -122,8 +119,7 @@ private[realtime] final class TaskFeed(
   private final class InLine(key: ShardKey, from: ShardPosition, val child: Option[Shard]) {
     private val isInLine = new AtomicBoolean
 
-    val followed: Followed   = follow(key, from, child, () => queue())
-    def shard: FollowedShard = followed.shard
+    val shard: FollowedShard = follow(key, from, child, () => queue())
 
     def queue(): Unit = if (isInLine.compareAndSet(false, true)) line.put(this)
 
@@ -141,13 +137,8 @@ private[realtime] object TaskFeed {
   /** The shard may be past retention, its consumer another one now, or another query's: the driver finds out when it plans. */
   private val LeftToPlanning = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
 
-  /** A shard with its reader, till it is closed. */
-  trait Followed extends AutoCloseable {
-    def shard: FollowedShard
-  }
-
   /** Opens a shard at a position. Given, too, what is known of a child that begins after its parents, and what to call with news of the
     * shard, from any thread, also before this returns.
     */
-  type Follow = (ShardKey, ShardPosition, Option[Shard], () => Unit) => Followed
+  type Follow = (ShardKey, ShardPosition, Option[Shard], () => Unit) => FollowedShard
 }

@@ -44,17 +44,14 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       (key, from, _, onNews) => follow(key, from, onNews)
     )
 
-    private def follow(key: ShardKey, from: ShardPosition, onNews: () => Unit): TaskFeed.Followed = {
+    private def follow(key: ShardKey, from: ShardPosition, onNews: () => Unit): FollowedShard = {
       val by     = new ScriptedPublishers
       val reader = new ShardReader(key, from, None, by, mine, () => 1 << 20, _ => (), onNews)
       publishers(key) = by
       readers(key) = reader
       reader.demand()
       val rows = new RecordRows(ShardRange(key, from, ShardEnd), columns, Some(HashKeyRange.all))
-      new TaskFeed.Followed {
-        override val shard: FollowedShard = new FollowedShard(key, from, reader, rows, failOnDataLoss)
-        override def close(): Unit        = closed += key: Unit
-      }
+      new FollowedShard(key, from, reader, rows, failOnDataLoss, leave = () => closed += key: Unit)
     }
 
     def bring(n: Int, position: ShardPosition, records: KinesisRecord*): Unit = {
