@@ -25,7 +25,7 @@ import io.github.kinesisspark.read.stream.{QuerySource, SourceOffsets}
   */
 private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
   import RealTimeMode._
-  import source.{catalog, losses, observer, readers, retention, runtime}
+  import source.{catalog, observer, readers, retention, runtime}
 
   private var batch      = Option.empty[Batch]
   private var starvation = Starvation.none
@@ -41,7 +41,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     observer.begins()
     val from = catalog.accept(SourceOffsets.of(start))
     catalog.refreshIfDue()
-    losses.reportGaps(from)
+    retention.reportGaps(from)
     val planned = opened(from)
     batch = Some(planned)
     if (planned.planning.hasNewStreams) Vector(NothingToRead) else planned.partitions
@@ -64,7 +64,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
   /** The readers stand at the batch's start, and no loss of records is known. */
   @tailrec private def opened(from: KinesisOffset): Batch = {
     val planning      = source.planningAt(from)
-    val pastRetention = losses.reportShards(planning)
+    val pastRetention = retention.reportShards(planning)
     if (planning.hasNewStreams) Batch(planning, pastRetention, Vector.empty, runtime.clock.nanos())
     else {
       val statuses =
@@ -114,7 +114,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
   ): Unit = {
     val statuses = reads.map(r => r.shard -> r.status).toMap
     val cuts     = reads.map(r => r.shard -> r.taken).toMap
-    losses.warnIfOvertaken(statuses.values)
+    retention.warnIfOvertaken(statuses.values)
     source.reached = now.planning.end(statuses.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
     val open = (now.planning.reading -- now.pastRetention).keySet ++ begun.map(_.shard)
     observer.planned(open, statuses, cuts)

@@ -2,37 +2,54 @@ package io.github.kinesisspark.read.retention
 
 import java.time.Instant
 
+import org.slf4j.LoggerFactory
+
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, ProbeClients, ShardCatalog}
-import io.github.kinesisspark.read.plan.{Completeness, ReaderStatus, RetentionLag}
+import io.github.kinesisspark.read.plan.{Completeness, PlanningState, ReaderStatus, RetentionLag}
+import io.github.kinesisspark.read.reader.DataLoss
 
-/** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, and holds
-  * that against retention when a run begins.
+/** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, holds that against retention when a
+  * run begins, and reports records that a planning finds to be gone. The query fails with them, or continues without them (`failOnDataLoss`).
   *
   * @see [[Completeness]] why only the time decides
   */
-final class RetentionWatch(catalog: ShardCatalog) {
+final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   import RetentionWatch._
   import catalog.clients.runtime
 
+  private val log       = LoggerFactory.getLogger(classOf[RetentionWatch])
   private var known     = Completeness()
   private var isChecked = false
   private var lag       = RetentionLag()
 
-  /** Asked before anything is read: what an offset had not read and may be gone, by stream. Reported once. */
-  def gapsOnce(from: KinesisOffset): Map[StreamArn, Completeness.Gap] =
-    if (isChecked) Map.empty
-    else {
-      isChecked = true
-      for {
-        (arn, stream) <- from.streams if catalog.reads(arn)
-        to            <- stream.completeTo
-        gap           <- gap(arn, to)
-      } yield arn -> gap
+  /** Records that the offset of an earlier run had not read, and retention has passed. Reported once, before anything is read.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException if `failOnDataLoss`
+    */
+  def reportGaps(from: KinesisOffset): Unit = if (!isChecked) {
+    isChecked = true
+    for {
+      (stream, offset) <- from.streams if catalog.reads(stream)
+      to               <- offset.completeTo
+      gap              <- gap(stream, to)
+    } {
+      val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
+      val past    = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
+      evidence(stream, gap, from) match {
+        case Some(evidence) =>
+          report(s"$records are $past; that there were any is likely, as $evidence", "the oldest that are left")
+        case None =>
+          log.warn(
+            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; continuing with the " +
+              "oldest that are left"
+          )
+      }
     }
+  }
 
   /** What speaks for records in a gap, in words: shards of the offset whose oldest record came soon after it. Nothing proves it. */
-  def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
+  private def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if at.position != ShardPosition.ShardEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
     val oldest = ProbeClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
@@ -46,8 +63,28 @@ final class RetentionWatch(catalog: ShardCatalog) {
     Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
   }
 
-  /** Asked at every planning: what may have gone since the last one before it was read. Reported once, until the shard has caught up. */
-  def overtaken(statuses: Iterable[ReaderStatus]): Map[ShardKey, Completeness.Gap] = {
+  /** Shards that were not read to their end and that are gone.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
+    */
+  def reportShards(planning: PlanningState): Vector[ShardKey] = {
+    val lost                   = planning.pastRetention
+    def named(shard: ShardKey) =
+      // One that came and went between two listings was to be read from its beginning.
+      s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
+    if (lost.nonEmpty)
+      report(
+        s"${lost.map(named).mkString(", ")}: not read to the end, and the stream does not have them any more, " +
+          "so that records past retention are lost",
+        "their children"
+      )
+    lost
+  }
+
+  /** At every planning, what may have gone since the last one before it was read. A suspicion only: no call shows whether there were records. Reported
+    * once, until the shard has caught up.
+    */
+  def warnIfOvertaken(statuses: Iterable[ReaderStatus]): Unit = {
     val reported = statuses.iterator
       .filterNot(_.isComplete)
       .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
@@ -55,7 +92,13 @@ final class RetentionWatch(catalog: ShardCatalog) {
     val (now, gaps) =
       lag.after(reported, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)
     lag = now
-    gaps
+    gaps.foreach { case (shard, gap) =>
+      log.warn(
+        s"$shard: the query is further behind than the stream's retention of ${catalog.retention(shard.stream).toHours} hours. " +
+          s"Records that arrived between ${gap.from} and ${gap.until} and were not read, if there were any, are lost. Raise the retention, " +
+          "or give the query more to work with."
+      )
+    }
   }
 
   /** A batch's end with the times up to which it is complete.
@@ -95,6 +138,15 @@ final class RetentionWatch(catalog: ShardCatalog) {
 
   private def gap(stream: StreamArn, completeTo: Long) =
     Completeness.gap(completeTo, catalog.now(stream), catalog.retention(stream))
+
+  /** @param rest what the query continues with */
+  private def report(what: String, rest: String): Unit = DataLoss.report(
+    what,
+    s"Set failOnDataLoss to false to continue with $rest, and raise the stream's retention.",
+    rest,
+    failOnDataLoss,
+    log
+  )
 }
 
 object RetentionWatch {

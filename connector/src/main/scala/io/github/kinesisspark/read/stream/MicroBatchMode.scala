@@ -89,8 +89,8 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     val from = catalog.accept(SourceOffsets.of(start))
     catalog.refreshIfDue()
     val planning      = source.planningAt(from)
-    val pastRetention = source.losses.reportShards(planning)
-    source.losses.reportGaps(from)
+    val pastRetention = retention.reportShards(planning)
+    retention.reportGaps(from)
     Round(start, from, planning, pastRetention)
   }
 
@@ -162,7 +162,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
     import round.planning
     val statuses = view.statuses
     catalog.addChildren(statuses.values)
-    source.losses.warnIfOvertaken(statuses.values)
+    retention.warnIfOvertaken(statuses.values)
     val open     = planning.reading.keysIterator.filterNot(isLeftOut).toVector
     val decision = policy.decide(
       view,
@@ -236,7 +236,7 @@ private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceO
   private def tasksOf(batch: PlannedBatch, from: KinesisOffset, to: KinesisOffset) = {
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(to)
-    source.losses.reportGaps(from)
+    retention.reportGaps(from)
     val ranges   = source.removed.readable(from.rangesTo(to), to)
     val hashKeys =
       if (source.options.deaggregate) source.hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]

@@ -11,7 +11,7 @@ import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{BoundarySpacing, PlanningState, ReaderStatus, WatermarkAlignment}
 import io.github.kinesisspark.read.reader.ReaderConfig
-import io.github.kinesisspark.read.retention.{LossReports, RetentionWatch}
+import io.github.kinesisspark.read.retention.RetentionWatch
 import io.github.kinesisspark.runtime.Runtime
 
 /** One source of a streaming query on its driver: its shards, its readers, and what it shows of itself. Micro-batches and real-time batches use it alike.
@@ -52,8 +52,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
       )
     )
   }
-  val retention: RetentionWatch = new RetentionWatch(catalog)
-  val losses: LossReports       = new LossReports(catalog, retention, options.failOnDataLoss)
+  val retention: RetentionWatch = new RetentionWatch(catalog, options.failOnDataLoss)
   val observer: SourceObserver  =
     new SourceObserver(options, catalog.streams.map(_.arn.name), host, readers.now, consumers.calls)
 
