@@ -67,7 +67,7 @@ private[coordinator] final class OrderSender(
     val byHome = wanted.toVector.groupBy(task => assignments.of(task.shard))
     sendAll(for {
       executor <- holding.toVector.sortBy(_.id)
-      known = orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber))
+      known = orders.getOrElse(executor, ReaderOrders.after(lastNumber))
       // An executor that doesn't answer is sent the release of its shards, and carries it out once it answers again.
       if failing.mayBeOrdered(executor, runtime.clock.nanos()) &&
         (executors.answering(executor) || (!known.isUndone && known.lastOfAllShards > 0))
@@ -102,7 +102,7 @@ private[coordinator] final class OrderSender(
             s"source=${config.sourceId} read=${change.read.size} release=${change.release.size} order=${now.number}"
         )
       }
-      channel.sendOrders(sent.map { case (executor, (now, change)) => executor -> order(now, change, shards) })
+      deliver(sent, shards)
     }
   }
 
@@ -209,18 +209,18 @@ private[coordinator] final class OrderSender(
       )
   }
 
-  private def sendAll(changes: Vector[(ExecutorId, (ReaderOrders, ReaderOrders.Changes))]): Unit = {
+  private def sendAll(changes: Vector[OrdersMeanwhile.Sent]): Unit = {
     orders ++= changes.map { case (executor, (now, _)) => executor -> now }
     // Before the orders are sent: an executor that lost its shards must no longer be named when another begins to read them.
     channel.reports.assign(orders.collect {
       case (executor, known) if assignments.isReading(executor) => executor.id -> known.epoch
     })
     lastNumber = changes.iterator.map { case (_, (now, _)) => now.number }.foldLeft(lastNumber)(_ max _)
-    val shards = assignments.shards.size
-    if (changes.nonEmpty) channel.sendOrders(changes.map { case (executor, (now, change)) =>
-      executor -> order(now, change, shards)
-    })
+    if (changes.nonEmpty) deliver(changes, assignments.shards.size)
   }
+
+  private def deliver(changes: Vector[OrdersMeanwhile.Sent], shards: Int): Unit =
+    channel.sendOrders(changes.map { case (executor, (now, change)) => executor -> order(now, change, shards) })
 
   private def order(now: ReaderOrders, change: ReaderOrders.Changes, shards: Int) = ReadOrder(
     config.sourceId,

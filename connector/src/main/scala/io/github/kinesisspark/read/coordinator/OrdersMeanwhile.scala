@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.coordinator
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator.OrdersMeanwhile.Sent
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.ResolvedPublisher
+import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 /** What the executors of one source have been ordered, from the end of a planning to the next: in a batch, which may take long, the query's own thread sends
   * nothing. Readers that are missing meanwhile are ordered again, and those of a lost executor elsewhere, by the thread that finds it. Pure.
@@ -24,7 +24,7 @@ private[coordinator] final case class OrdersMeanwhile(
     moved: Map[ShardKey, ExecutorId] = Map.empty
 ) {
 
-  /** The epochs of those that have shards. */
+  /** The epochs of the executors that have shards. */
   def epochs: Map[String, Long] = for ((executor, known) <- orders if reading(executor))
     yield executor.id -> known.epoch
 
@@ -42,10 +42,7 @@ private[coordinator] final case class OrdersMeanwhile(
     val takers = (others -- lost -- resting).toVector.sortBy(_.id)
     Option.when(gone.nonEmpty && takers.nonEmpty) {
       val tasks = gone.toVector.flatMap(orders.get).flatMap(_.open).sortBy(t => (t.shard.stream.text, t.shard.shardId))
-      val homes = tasks.foldLeft(Map.empty[ShardKey, ExecutorId]) { (homes, task) =>
-        def load(e: ExecutorId) = orders.get(e).fold(0)(_.open.size) + homes.valuesIterator.count(_ == e)
-        homes + (task.shard -> takers.minBy(load))
-      }
+      val homes = homesAmong(takers, tasks)
       val releases = for {
         executor <- gone.toVector
         known    <- orders.get(executor)
@@ -53,12 +50,23 @@ private[coordinator] final case class OrdersMeanwhile(
       } yield executor -> order
       val takings = for {
         (executor, own) <- tasks.groupBy(task => homes(task.shard)).toVector.sortBy(_._1.id)
-        order           <- orders.getOrElse(executor, ReaderOrders.none.copy(number = lastNumber)).taking(own, by)
+        order           <- orders.getOrElse(executor, ReaderOrders.after(lastNumber)).taking(own, by)
       } yield executor -> order
       val all  = releases ++ takings
       val next = all.foldLeft(this) { case (now, (executor, order)) => now.and(executor, order) }
       (next.copy(reading = reading -- gone ++ homes.values, moved = moved ++ homes), all)
     }
+  }
+
+  /** Each shard goes to who has fewest by then. Counts are kept, as there may be ten thousand shards, and heartbeats wait. */
+  private def homesAmong(takers: Vector[ExecutorId], tasks: Vector[ReadOrder.Task]): Map[ShardKey, ExecutorId] = {
+    val before     = takers.map(executor => executor -> orders.get(executor).fold(0)(_.open.size)).toMap
+    val none       = (Map.empty[ShardKey, ExecutorId], before)
+    val (homes, _) = tasks.foldLeft(none) { case ((homes, counts), task) =>
+      val taker = takers.minBy(counts)
+      (homes + (task.shard -> taker), counts.updated(taker, counts(taker) + 1))
+    }
+    homes
   }
 
   private def and(executor: ExecutorId, order: (ReaderOrders, ReaderOrders.Changes)) =

@@ -105,7 +105,7 @@ private[coordinator] final case class ReaderOrders(
       Some(now -> Changes(isOfAllShards = false, commit = false, lost, Vector.empty, Vector.empty))
     }
 
-  /** Those that have not ended. */
+  /** Its shards that have not ended. */
   def open: Vector[ReadOrder.Task] = shards.valuesIterator.filter(_.position != ShardPosition.ShardEnd).toVector
 
   /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. Otherwise the
@@ -124,6 +124,9 @@ private[coordinator] final case class ReaderOrders(
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
     ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, hasPlanned = false, isUndone = false)
+
+  /** Of an executor that has no order, or is lost and found again: it may know orders of up to that number. */
+  def after(lastNumber: Long): ReaderOrders = none.copy(number = lastNumber)
 
   private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 
