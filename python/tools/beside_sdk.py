@@ -65,8 +65,9 @@ from kinesis_spark.local.server import server_command
 
 STREAM = "backlog"
 SINK_SHARDS, SINK_TASKS = 4, 2
+SINKS = ("sink", "aggregate")
 # Of a row's number, which stands before what all rows have in common.
-MOST_DIGITS = 10
+DIGITS = 10
 QUERY_HEAP, SERVER_HEAP = "3g", "10g"
 TURNS, COLD_TURNS = 4, 10
 CLASS_PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "bare" / "target" / "class-path.txt"
@@ -115,7 +116,7 @@ class Setting:
     @property
     def writes(self) -> bool:
         """Whether rows are written."""
-        return self.kind in {"sink", "aggregate"}
+        return self.kind in SINKS
 
 
 SETTINGS = [
@@ -143,7 +144,7 @@ SETTINGS = [
             least_throughput=None,
             most_cpu=1.05 if kind == "sink" else None,
         )
-        for kind in ("sink", "aggregate")
+        for kind in SINKS
         # The server keeps what is written; small records take more of its heap than they have bytes.
         for size, record_bytes, megabytes in (("100B", 100, 300), ("562B", 562, 800), ("10kB", 10_000, 2000))
     ),
@@ -338,7 +339,7 @@ def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle
     }
     for turn, line in enumerate(sys.stdin):
         stream = line.strip()
-        if kind in {"sink", "aggregate"}:
+        if kind in SINKS:
             to = KinesisSinkOptions(stream_name=stream, aggregate=kind == "aggregate", **where)
             say(write_out(spark, to, int(records), int(record_bytes)))
         else:
@@ -390,8 +391,8 @@ def catch_up(spark: SparkSession, options: KinesisOptions, records: int, record_
 def write_out(spark: SparkSession, to: KinesisSinkOptions, records: int, record_bytes: int) -> Reading:
     """One batch query, from its making until all rows are in the stream. The bare loop makes rows as cheaply."""
     watch = Stopwatch(spark)
-    number = functions.lpad(functions.col("id").cast("string"), MOST_DIGITS, "0")
-    filler = functions.lit("x" * (record_bytes - MOST_DIGITS))
+    number = functions.lpad(functions.col("id").cast("string"), DIGITS, "0")
+    filler = functions.lit("x" * (record_bytes - DIGITS))
     rows = spark.range(0, records, 1, SINK_TASKS)
     write_batch(rows.select(functions.concat(number, filler).alias("data"), number.alias("partitionKey")), to)
     return watch.reading(records, record_bytes)

@@ -14,6 +14,13 @@ private[bare] object BareClient {
   /** More than any benchmark has shards: a subscription, or a connection by HTTP/1.1, for each. */
   private val MaxConcurrency = 1000
 
+  // Of PutRecords.
+  private val MostRecords = 500
+  private val MostBytes   = 4 << 20
+
+  /** @param bytes of each record */
+  def recordsOfCall(bytes: Int): Int = MostRecords.min(MostBytes / bytes).max(1)
+
   /** @param isHttp2 HTTP/2, or else HTTP/1.1
     * @param window  of a stream of HTTP/2, in bytes
     */

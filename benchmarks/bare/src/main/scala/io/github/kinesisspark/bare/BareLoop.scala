@@ -13,7 +13,8 @@ import software.amazon.awssdk.services.kinesis.model._
   * this connector. One call or one subscription is open for each shard, there is no pause between calls, and nothing is kept: the loop takes each
   * record's length and last byte.
   *
-  * Reads the stream from its oldest record, several times, and prints a line for each reading ([[Cost]]). A reading lasts from the listing of the shards, or from the registration of the stream consumer, until all records are there.
+  * Reads the stream from its oldest record, several times, and prints a line for each reading ([[Cost]]). A reading lasts from the listing of
+  * the shards, or from the registration of the stream consumer, until all records are there.
   *
   * Arguments as `name=value`:
   *   - `endpoint`, `stream`, `publisher` (`polling` or `efo`), `records` (how many the stream holds), `times`

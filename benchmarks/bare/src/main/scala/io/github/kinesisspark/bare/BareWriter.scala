@@ -20,10 +20,7 @@ import software.amazon.awssdk.services.kinesis.model.PutRecordsRequestEntry
 object BareWriter {
   private val CallsOfTask = 8
   private val Window      = 1 << 20
-
-  // Of PutRecords.
-  private val MostRecords = 500
-  private val MostBytes   = 4 << 20
+  private val Digits      = 10
 
   def main(args: Array[String]): Unit = {
     val options = Options.of(args)
@@ -47,12 +44,11 @@ object BareWriter {
 
   /** A number, which is the key as well, before what all rows have in common. */
   private final class Rows(val bytes: Int) {
-    private val MostDigits = 10
-    private val filler     = "x" * (bytes - MostDigits)
-    val ofCall: Int        = MostRecords.min(MostBytes / bytes).max(1)
+    private val filler = "x" * (bytes - Digits)
+    val ofCall: Int    = BareClient.recordsOfCall(bytes)
 
     def of(number: Long): PutRecordsRequestEntry = {
-      val key = number.toString.reverse.padTo(MostDigits, '0').reverse
+      val key = number.toString.reverse.padTo(Digits, '0').reverse
       PutRecordsRequestEntry.builder
         .partitionKey(key)
         .data(SdkBytes.fromByteArrayUnsafe((key + filler).getBytes(UTF_8)))

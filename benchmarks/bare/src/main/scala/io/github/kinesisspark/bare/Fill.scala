@@ -18,15 +18,11 @@ object Fill {
   private val Seed       = 16L
   private val CallsAhead = 8
 
-  // Of PutRecords.
-  private val MostRecords = 500
-  private val MostBytes   = 4 << 20
-
   def main(args: Array[String]): Unit = {
     val Array(endpoint, stream, size, count) = args: @unchecked
     val client                               = BareClient.of(URI.create(endpoint), isHttp2 = false, window = 0)
     val data                                 = SdkBytes.fromByteArrayUnsafe(new Random(Seed).nextBytes(size.toInt))
-    val perCall                              = MostRecords.min(MostBytes / size.toInt).max(1)
+    val perCall                              = BareClient.recordsOfCall(size.toInt)
     val ahead                                = new Semaphore(CallsAhead)
     val failure                              = new AtomicReference[String]
     Iterator.range(0L, count.toLong).map(_.toString).grouped(perCall).takeWhile(_ => failure.get == null).foreach {
