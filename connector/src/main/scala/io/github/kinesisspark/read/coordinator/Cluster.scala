@@ -15,7 +15,7 @@ private[kinesisspark] trait Cluster {
   /** The registered executors. */
   def registered(): Vector[ExecutorHealth.ExecutorState]
 
-  /** The same. If there are none (dynamic allocation), waits for the first. */
+  /** The registered executors. If there are none (dynamic allocation), waits for the first. */
   def executors(): Vector[ExecutorHealth.ExecutorState]
 
   /** How long an executor may be idle before it is removed; nothing where executors stay. */

@@ -61,7 +61,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     epochs.get(executor).map(Expected(_, done.get(executor)))
   }
 
-  /** The query's thread sends nothing until the next planning: whoever finds that readers are missing has them ordered again.
+  /** Until the query's thread takes its orders back, at the next planning, whoever finds that readers are missing has them ordered again.
     *
     * @param send doesn't wait
     */

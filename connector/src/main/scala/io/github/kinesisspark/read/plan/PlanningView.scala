@@ -65,12 +65,12 @@ final case class PlanningView(
     val notReported =
       if (reading.size == statuses.size) Vector.empty
       else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).earliestPending).toVector
-    val taken = BatchEnds(limits, alignment, fairnessOffset, notReported).of(held)
-    val parts = inOrder.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
+    val taken  = BatchEnds(limits, alignment, fairnessOffset, notReported).of(held)
+    val slices = inOrder.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
       s.shard -> PlannedBatch.Slice(s.base, end, Some(s.boundaries))
     }
     Admitted(
-      PlannedBatch(parts.toMap),
+      PlannedBatch(slices.toMap),
       inOrder.zip(held).flatMap { case (s, range) => range.ahead.earliestPending.map(s.shard -> _) },
       notReported
     )

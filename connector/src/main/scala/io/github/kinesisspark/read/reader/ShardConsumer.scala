@@ -23,7 +23,7 @@ import io.github.kinesisspark.runtime.Runtime
   *
   * @param sources    to be closed by whoever gave them
   * @param doubtAfter how long a shard must have nothing more before records that were planned count as gone
-  * @param wakeUp     signalled with news of the readers
+  * @param wakeUp     is signalled when readers have news
   */
 final class ShardConsumer(
     range: ShardRange,

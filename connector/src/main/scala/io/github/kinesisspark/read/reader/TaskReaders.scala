@@ -65,7 +65,7 @@ final class TaskReaders(
       live.foreach(_.countAgain(shard, records))
   }
 
-  /** Signalled with news of the readers. */
+  /** Is signalled when readers have news. */
   val wakeUp: WakeUp = new WakeUp
 
   /** The range's records: those that a live reader holds as a whole stay there for the next to ask. To be closed. */

@@ -58,7 +58,7 @@ final class MemoryCluster(
 
   val own: Vector[Executor] = Vector.tabulate(size)(i => new Executor((i + 1).toString))
 
-  /** Those that are registered with Spark. */
+  /** The executors that are registered with Spark. */
   @volatile var present: Vector[Executor] = own
 
   private val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")

@@ -184,7 +184,7 @@ final class Resharding(mode: Mode) extends ReshardedStreams(ServiceClock.shifted
   }
 }
 
-/** What is lost and what is not, where shards, their records or the stream go. The driver decides it, whoever reads. */
+/** Which records count as lost where a shard, its records or the stream are gone. The driver decides it, in both ways of reading. */
 final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams(clock, mode) with CapturedLogs {
   def this(mode: Mode) = this(ServiceClock.shifted(), mode)
 
