@@ -12,15 +12,16 @@ final case class IdlePace(lastNanos: Long, beforeNanos: Long) {
 
   def planned(nanos: Long): IdlePace = IdlePace(nanos, lastNanos)
 
-  /** One odd planning counts for nothing. */
-  def pause: FiniteDuration = (lastNanos.min(beforeNanos) * 9).nanos.max(IdlePace.Shortest).min(IdlePace.Longest)
+  /** Beside what Spark waits. One odd planning counts for nothing. */
+  def pause: FiniteDuration =
+    ((lastNanos.min(beforeNanos) * 9).nanos - IdlePace.SparkWaits).max(Duration.Zero).min(IdlePace.Longest)
 }
 
 object IdlePace {
   val begin: IdlePace = IdlePace(0, 0)
 
-  /** Spark itself waits as long between two plannings. */
-  private val Shortest = 10.millis
+  /** Between two plannings of a query that find nothing: `spark.sql.streaming.pollingDelay`. */
+  val SparkWaits: FiniteDuration = 10.millis
 
   /** As where the source is alone in its query. */
   val Longest: FiniteDuration = 1.second
