@@ -178,13 +178,13 @@ object PlanningScale {
       require(ShardAssignment.assign(placed, Executors, tolerance = 0.2).size == tips.size)
     }
     val view = timed("tips_ms")(
-      fleet.readers.await(planning, _ => false, Map.empty, PlanningView.Goal(_ => false, Duration.Inf))
+      fleet.readers.await(planning, planning.open, PlanningView.Goal(Map.empty, Duration.Inf))
     )
     val told = view.statuses
     timed("seen_ms")(planning.end(told.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val batch = timed("admission_ms") {
-      val admitted = fleet.readers.admit(view, half, fairnessOffset).batch
+      val admitted = view.admit(half, fairnessOffset).batch
       fleet.readers.begin(admitted)
       admitted
     }

@@ -4,9 +4,8 @@ import scala.annotation.tailrec
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
-import io.github.kinesisspark.read.plan.PlanningView.{Admitted, Goal, ReportPatience}
+import io.github.kinesisspark.read.plan.PlanningView.{Goal, ReportPatience}
 import io.github.kinesisspark.read.plan.{
-  Admission,
   BoundarySpacing,
   ExecutorId,
   PlannedBatch,
@@ -45,29 +44,23 @@ final class ShardCoordinator(
 
   private var waitedSoFar = Duration.Zero
 
-  /** Shard order for admission; stable across batches. */
-  private var order = Vector.empty[ShardKey]
-
   /** Why there are no readers; None where there are. Nothing else must be asked of readers that aren't there. */
   def refusal(): Option[String] = channel.refusal()
 
   /** How far the readers are beyond the positions, once that is worth planning.
     *
-    * @param excluded shards that are not read
-    * @param stops    where to stop reading, in shards that are not to be read without end
+    * @param reading  the shards that are read, with where the batch starts in each
     * @param goal     what to wait for
     * @param isUrgent whether somebody waits for the answer that nothing is there
     */
   def await(
       planning: PlanningState,
-      excluded: ShardKey => Boolean,
-      stops: Map[ShardKey, ShardPosition],
+      reading: Map[ShardKey, ShardPosition],
       goal: Goal,
       isUrgent: => Boolean = false
   ): PlanningView = {
-    val began   = runtime.clock.nanos()
-    val reading = planning.reading.filterNot { case (shard, _) => excluded(shard) }
-    val ending  = planning.ending
+    val began  = runtime.clock.nanos()
+    val ending = planning.ending
     clocks = clocks.begin(reading, planning.parents, planning.start.progress(_).isDefined, began)
     var repeatAfter: FiniteDuration = ReportPatience
     @tailrec
@@ -77,7 +70,7 @@ final class ShardCoordinator(
         sender.repeatUnacknowledged()
         repeatAfter = since * 2
       }
-      sender.send(planning, reading, ending, stops)
+      sender.send(planning, reading, ending, goal.stops)
       // Only now: an order that fails as it is sent is sent again after a wait.
       val seen     = channel.reports.news
       val statuses = sender.statuses(reading)
@@ -109,9 +102,9 @@ final class ShardCoordinator(
   /** Has all shards read from the batch's start, and waits until their readers are open, but not for answers of the service. Returns the reports so
     * far.
     */
-  def open(planning: PlanningState, excluded: ShardKey => Boolean): Map[ShardKey, ReaderStatus] = {
+  def open(planning: PlanningState): Map[ShardKey, ReaderStatus] = {
     val deadline = runtime.clock.nanos() + ReportPatience.toNanos
-    val reading  = planning.reading.filterNot { case (shard, _) => excluded(shard) }
+    val reading  = planning.open
     val ending   = planning.ending
     @tailrec
     def look(): Map[ShardKey, ReaderStatus] = {
@@ -144,13 +137,6 @@ final class ShardCoordinator(
     sender.assignments.weigh(taken, runtime.clock.nanos())
   }
 
-  /** Where each shard's part of the batch ends, as far as readers hold it.
-    *
-    * @param fairnessOffset grows from batch to batch
-    */
-  def admit(view: PlanningView, limits: Admission.Limits, fairnessOffset: Long): Admitted =
-    view.copy(nowNanos = runtime.clock.nanos()).admit(limits, fairnessOffset, ordered(view.statuses))
-
   /** The batch begins: sends its readers where it ends. */
   def begin(batch: PlannedBatch): Unit = {
     sender.announce(batch.moved)
@@ -159,17 +145,6 @@ final class ShardCoordinator(
     clocks = clocks.admit(
       for ((shard, end) <- batch.ends.iterator; newest <- end.newestArrival.iterator) yield shard -> newest
     )
-  }
-
-  /** In the order of their shards, which rarely changes. */
-  private def ordered(statuses: Map[ShardKey, ReaderStatus]): Vector[ReaderStatus] = {
-    val asBefore = if (order.size == statuses.size) order.flatMap(statuses.get(_)) else Vector.empty
-    if (asBefore.size == statuses.size) asBefore
-    else {
-      val sorted = statuses.values.toVector.sortBy(s => (s.shard.stream.text, s.shard.shardId))
-      order = sorted.map(_.shard)
-      sorted
-    }
   }
 
   /** The batch's tasks: ranges stay with their readers, and are cut where there are fewer of them than there shall be tasks.

@@ -11,7 +11,64 @@ import io.github.kinesisspark.read.plan.PlanningView.Admitted
   *
   * No call of Kinesis returns where so many bytes of a shard end, only what arrived at a time. So bytes become time: by the density of what the reader
   * has read so far, which is 1 MiB/s at most, as a shard takes no more.
+  *
+  * @param interval from trigger to trigger
   */
+final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlignment) {
+  import LongTrigger._
+
+  /** What to ask for a batch to go beyond the readers' buffers; nothing where they hold enough.
+    *
+    * @param admitted the batch as far as readers hold it
+    */
+  def questions(statuses: Map[ShardKey, ReaderStatus], admitted: Admitted): Option[Questions] = {
+    val within  = admitted.batch.ends
+    val beyond  = behind(statuses, within)
+    val starved = statuses.valuesIterator.filter(s => s.starved && s.outlasts(interval)).map(_.shard).toVector
+    val known   = beyond.iterator.map(_.shard).toSet ++ starved
+    val others  = admitted.notReported ++ admitted.earliestPending.collect {
+      case (shard, time) if !known(shard) => time
+    } ++
+      within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
+    val wanted = times(beyond, starved, others)
+    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).minOption, beyond.map(_.writeSecond).min))
+  }
+
+  /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
+    * where a batch follows another at once, it may hold nothing yet.
+    */
+  private[plan] def behind(
+      statuses: Map[ShardKey, ReaderStatus],
+      within: Map[ShardKey, CutPoint]
+  ): Vector[Behind] = for {
+    (shard, cut) <- within.toVector
+    status       <- statuses.get(shard)
+    if cut.position == status.position && status.outlasts(interval) && !status.starved
+    oldest <- status.oldestArrival.orElse(status.reached)
+    newest <- status.newestArrival.orElse(status.reached)
+  } yield Behind(shard, status.density, status.bytes, status.room, oldest, newest)
+
+  /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
+    *
+    * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
+    * @param earliestPending of the other shards, the earliest arrivals that others must not run ahead of
+    */
+  private[plan] def times(
+      behind: Vector[Behind],
+      starved: Vector[ShardKey],
+      earliestPending: Iterable[Long]
+  ): Map[ShardKey, Long] = {
+    val wanted       = ReadLimit * interval.toMillis / 1000 * 3 / 2
+    val (more, rest) = behind.partition(b => wanted > b.room && wanted > b.bytes)
+    val each         = more.map(b => b -> (b.oldest + b.density.millisOf(wanted)))
+    val latest       = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ earliestPending)
+    val times        = each.collect {
+      case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
+    }.toMap
+    times ++ times.values.minOption.fold(Map.empty[ShardKey, Long])(first => starved.map(_ -> first).toMap)
+  }
+}
+
 object LongTrigger {
 
   /** A shard with more than its reader holds.
@@ -45,66 +102,6 @@ object LongTrigger {
     * @param apart  how close, in ms
     */
   final case class Questions(times: Map[ShardKey, Long], oldest: Option[Long], apart: Long)
-
-  /** What to ask for a batch to go beyond the readers' buffers; nothing where they hold enough.
-    *
-    * @param interval from trigger to trigger
-    * @param admitted the batch as far as readers hold it
-    */
-  def questions(
-      interval: FiniteDuration,
-      statuses: Map[ShardKey, ReaderStatus],
-      admitted: Admitted,
-      alignment: WatermarkAlignment
-  ): Option[Questions] = {
-    val within  = admitted.batch.ends
-    val beyond  = behind(interval, statuses, within)
-    val starved = statuses.valuesIterator.filter(s => s.starved && s.outlasts(interval)).map(_.shard).toVector
-    val known   = beyond.iterator.map(_.shard).toSet ++ starved
-    val others  = admitted.notReported ++ admitted.earliestPending.collect {
-      case (shard, time) if !known(shard) => time
-    } ++
-      within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
-    val wanted = times(interval, beyond, starved, others, alignment)
-    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).minOption, beyond.map(_.writeSecond).min))
-  }
-
-  /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
-    * where a batch follows another at once, it may hold nothing yet.
-    */
-  private[plan] def behind(
-      interval: FiniteDuration,
-      statuses: Map[ShardKey, ReaderStatus],
-      within: Map[ShardKey, CutPoint]
-  ): Vector[Behind] = for {
-    (shard, cut) <- within.toVector
-    status       <- statuses.get(shard)
-    if cut.position == status.position && status.outlasts(interval) && !status.starved
-    oldest <- status.oldestArrival.orElse(status.reached)
-    newest <- status.newestArrival.orElse(status.reached)
-  } yield Behind(shard, status.density, status.bytes, status.room, oldest, newest)
-
-  /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
-    *
-    * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
-    * @param earliestPending of the other shards, the earliest arrivals that others must not run ahead of
-    */
-  def times(
-      interval: FiniteDuration,
-      behind: Vector[Behind],
-      starved: Vector[ShardKey],
-      earliestPending: Iterable[Long],
-      alignment: WatermarkAlignment
-  ): Map[ShardKey, Long] = {
-    val wanted       = ReadLimit * interval.toMillis / 1000 * 3 / 2
-    val (more, rest) = behind.partition(b => wanted > b.room && wanted > b.bytes)
-    val each         = more.map(b => b -> (b.oldest + b.density.millisOf(wanted)))
-    val latest       = alignment.horizon(each.map(_._2) ++ rest.map(_.newest) ++ earliestPending)
-    val times        = each.collect {
-      case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
-    }.toMap
-    times ++ times.values.minOption.fold(Map.empty[ShardKey, Long])(first => starved.map(_ -> first).toMap)
-  }
 
   /** Of a shard, in bytes a second.
     *

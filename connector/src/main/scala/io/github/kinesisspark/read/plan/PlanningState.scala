@@ -26,6 +26,9 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
     case (shard, progress) if progress.position != ShardEnd => shard -> progress.position
   }.toMap
 
+  /** Those of them that the service still has. */
+  def open: Map[ShardKey, ShardPosition] = reading -- pastRetention
+
   def hashStart(shard: ShardKey): BigInt = streams(shard.stream).lineage.hashStart(shard.shardId)
 
   /** The listed parents of a shard that enters with this batch; none of others. */
@@ -52,7 +55,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
   }.toSet
 
   /** Shards that were not read to their end and that the service doesn't have any more. */
-  def pastRetention: Vector[ShardKey] = ofStreams(_.pastRetention(_))
+  lazy val pastRetention: Vector[ShardKey] = ofStreams(_.pastRetention(_))
 
   /** Unknown shards that the service is to be asked about. */
   def doubtful: Vector[ShardKey] = ofStreams(_.doubtful(_))

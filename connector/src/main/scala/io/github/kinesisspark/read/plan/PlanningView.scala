@@ -41,7 +41,7 @@ final case class PlanningView(
     val isHeldBack      = hasMoved && all(_.forall(s => !s.hasMoved || s.records > 0)) && isBlocked
     val hasNews         = all(_.exists(_.failure.isDefined)) || (hasMoved && !isHeldBack)
     val haveAllReported = statuses.size == reading.size
-    def areSettled      = all(_.forall(s => s.isSettled(elapsed.toMillis, goal.hasStop(s.shard))))
+    def areSettled      = all(_.forall(s => s.isSettled(elapsed.toMillis, goal.stops.contains(s.shard))))
     val longest         = goal.patience.max(IdleReportPatience)
     val isDue           =
       if (hasNews)
@@ -55,12 +55,13 @@ final case class PlanningView(
     Decision(isDue && (reading.nonEmpty || !goal.patience.isFinite), isDue, hasNews, left.minOption)
   }
 
-  /** Where each shard's part of a batch ends, as far as readers hold it.
+  /** Where each shard's part of a batch ends, as far as readers hold it. Shards have their turns in the order of the map, which stays from batch to batch
+    * while the shards do.
     *
-    * @param inOrder the statuses, in the order of their shards' turns
-    * @param fairnessOffset   grows from batch to batch
+    * @param fairnessOffset grows from batch to batch
     */
-  def admit(limits: Admission.Limits, fairnessOffset: Long, inOrder: Vector[ReaderStatus]): Admitted = {
+  def admit(limits: Admission.Limits, fairnessOffset: Long): Admitted = {
+    val inOrder     = statuses.values.toVector
     val held        = inOrder.map(s => BatchEnds.BufferedRange(s.all, ahead(s.shard, Some(s)), s.cut))
     val notReported =
       if (reading.size == statuses.size) Vector.empty
@@ -105,13 +106,13 @@ object PlanningView {
 
   /** What a planning waits for.
     *
-    * @param hasStop       whether a shard is not to be read without end
+    * @param stops         where to stop reading, in shards that are not to be read without end
     * @param patience      how long nothing may hold up the answer that nothing is there
     * @param fill          how long readers are to read on before what they hold is worth a batch
     * @param hasNewStreams a batch is worth planning without records, as it stores where these begin
     */
   final case class Goal(
-      hasStop: ShardKey => Boolean,
+      stops: Map[ShardKey, ShardPosition],
       patience: Duration,
       fill: FillTarget = FillTarget.none,
       hasNewStreams: Boolean = false

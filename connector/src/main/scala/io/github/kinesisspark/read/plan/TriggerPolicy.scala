@@ -3,9 +3,10 @@ package io.github.kinesisspark.read.plan
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.plan.PlanningView.{Admitted, Goal}
+import io.github.kinesisspark.read.plan.PlanningView.Goal
 
-/** What a query's trigger makes of a planning: what readers read, how long the planning waits for news, and where the batch ends. Pure.
+/** What a query's trigger makes of a planning: what readers read, how long the planning waits for news, and where the batch ends: by bounds, limits and the
+  * extension of a long trigger. Pure.
   *
   * {{{
   * trigger                      waits for news                          the batch ends
@@ -17,30 +18,22 @@ import io.github.kinesisspark.read.plan.PlanningView.{Admitted, Goal}
   *
   * `Trigger.Once`, and a query that no executor reads ahead for, ask no reader: their batch ends at the bounds ([[Bounds.left]]).
   *
-  * @param bounds   where the query ends, if it does
-  * @param interval from one trigger to the next, where that is a second at least
+  * @param bounds    where the query ends, if it does
+  * @param extension where the trigger has an interval of a second at least
   */
-final case class TriggerPolicy(
-    bounds: Option[Bounds],
-    limits: BatchLimits,
-    interval: Option[FiniteDuration],
-    alignment: WatermarkAlignment
-) {
+final case class TriggerPolicy(bounds: Option[Bounds], limits: BatchLimits, extension: Option[LongTrigger]) {
   import TriggerPolicy._
 
-  /** Where readers stop. */
-  def stops: Map[ShardKey, ShardPosition] = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends)
-
-  /** The query reads nothing more of a shard. */
-  def isDone(planning: PlanningState)(shard: ShardKey): Boolean =
-    bounds.exists(b => planning.reading.get(shard).forall(b.isDone(shard, _)))
+  /** The shards that the query reads on in, with where the batch starts in each. */
+  def reading(planning: PlanningState): Map[ShardKey, ShardPosition] =
+    bounds.fold(planning.open)(b => planning.open.filterNot { case (shard, start) => b.isDone(shard, start) })
 
   /** What the planning waits for.
     *
     * @param idlePatience how long it may wait for news that others in the query don't wait for
     */
   def goal(planning: PlanningState, idlePatience: => FiniteDuration): Goal = Goal(
-    stops.contains,
+    stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
     patience =
       if (bounds.nonEmpty) Duration.Inf
       else if (planning.hasNewStreams) BeginningPatience
@@ -54,42 +47,32 @@ final case class TriggerPolicy(
 
   /** Where the batch ends, or that it is to wait. AvailableNow waits for nothing: what is there is all there will be.
     *
-    * @param isWaitedFor  somebody waits until all is processed
-    * @param isNearlyFull readers can't take in much more
-    * @param sinceBatch   time since the last batch was planned
-    * @param admit        what readers hold, cut by limits
+    * @param fairnessOffset grows from batch to batch
+    * @param mayWait        nobody waits until all is processed, and no stream begins
+    * @param isNearlyFull   readers can't take in much more
+    * @param sinceBatch     time since the last batch was planned
     */
   def decide(
       view: PlanningView,
-      hasNewStreams: Boolean,
-      isWaitedFor: => Boolean,
-      isNearlyFull: => Boolean,
+      fairnessOffset: Long,
+      mayWait: Boolean,
+      isNearlyFull: Boolean,
       sinceBatch: FiniteDuration
-  )(admit: Admission.Limits => Admitted): Decision = {
+  ): Decision = {
     def records = view.statuses.valuesIterator.map(_.records).sum
-    if (!hasNewStreams && bounds.isEmpty && !isWaitedFor && limits.holdBack(records, isNearlyFull, sinceBatch))
-      Decision.Wait
+    if (mayWait && bounds.isEmpty && limits.holdBack(records, isNearlyFull, sinceBatch)) Decision.Wait
     else {
-      val admitted  = admit(limits.most)
-      val questions = interval
+      val admitted  = view.admit(limits.most, fairnessOffset)
+      val questions = extension
         .filter(_ => bounds.isEmpty && limits.isUnlimited)
-        .flatMap(LongTrigger.questions(_, view.statuses, admitted, alignment))
+        .flatMap(_.questions(view.statuses, admitted))
       questions.fold(Decision.Ends(admitted.batch): Decision)(Decision.Probe(admitted.batch, _))
     }
   }
 
-  /** Where the batch ends in its shards.
-    *
-    * @param pastRetention shards past retention
-    */
-  def ends(
-      batch: PlannedBatch,
-      statuses: Map[ShardKey, ReaderStatus],
-      pastRetention: Vector[ShardKey]
-  ): Map[ShardKey, ShardPosition] =
-    batch.ends.transform((_, cut) => cut.position) ++ lostStops(statuses) ++ pastRetention.map(
-      _ -> ShardPosition.ShardEnd
-    )
+  /** Where the batch ends in its shards. */
+  def ends(batch: PlannedBatch, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ShardPosition] =
+    batch.ends.transform((_, cut) => cut.position) ++ lostStops(statuses)
 
   /** Up to when all that arrived in a shard comes before the batch's end, in ms by the service's clock, if known.
     *

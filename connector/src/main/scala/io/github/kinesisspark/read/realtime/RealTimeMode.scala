@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.plan.{ExecutorId, PlanningState, ReaderStatus}
+import io.github.kinesisspark.read.plan.{ExecutorId, PlanningResult, PlanningState, ReaderStatus}
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.{QuerySource, SourceOffsets}
@@ -39,10 +39,7 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     failIfStarved()
     readers.reserve(reserved)
     observer.begins()
-    val from = catalog.accept(SourceOffsets.of(start))
-    catalog.refreshIfDue()
-    retention.reportGaps(from)
-    val planned = opened(from)
+    val planned = opened(start)
     batch = Some(planned)
     if (planned.planning.hasNewStreams) Vector(NothingToRead) else planned.partitions
   }
@@ -55,30 +52,30 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
     val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
     // One by one, as each may be the parent of the next.
     begun.foreach(b => catalog.addChildren(b.shard.stream, Vector(b.child)))
-    val moved = reads.map(r => r.shard -> r.taken.position).toMap ++ now.pastRetention.map(_ -> ShardPosition.ShardEnd)
-    val end   = now.planning.end(moved, begun.map(_.shard).toSet)
+    val moved =
+      reads.map(r => r.shard -> r.taken.position).toMap ++ now.planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
+    val end = now.planning.end(moved, begun.map(_.shard).toSet)
     show(now, progress, reads, begun)
     offsets.remember(completed(now, end, reads, begun))
   }
 
   /** The readers stand at the batch's start, and no loss of records is known. */
-  @tailrec private def opened(from: KinesisOffset): Batch = {
-    val planning      = source.planningAt(from)
-    val pastRetention = retention.reportShards(planning)
-    if (planning.hasNewStreams) Batch(planning, pastRetention, Vector.empty, runtime.clock.nanos())
+  @tailrec private def opened(start: Offset): Batch = {
+    val planning = source.begin(start)
+    if (planning.hasNewStreams) Batch(planning, Vector.empty, runtime.clock.nanos())
     else {
       val statuses =
-        if (source.hasReaders) readers.open(planning, pastRetention.contains) else Map.empty[ShardKey, ReaderStatus]
-      source.failIfAny(statuses, from): Unit
+        if (source.hasReaders) readers.open(planning) else Map.empty[ShardKey, ReaderStatus]
+      source.failIfAny(statuses, planning.start): Unit
       catalog.addChildren(statuses.values)
       // What they failed for is known now, and their shards are lost, or have another consumer.
-      if (statuses.values.exists(_.failure.isDefined)) opened(from)
-      else Batch(planning, pastRetention, partitions(planning, pastRetention), runtime.clock.nanos())
+      if (statuses.values.exists(_.failure.isDefined)) opened(start)
+      else Batch(planning, partitions(planning), runtime.clock.nanos())
     }
   }
 
-  private def partitions(planning: PlanningState, pastRetention: Vector[ShardKey]): Vector[RealTimePartition] = {
-    val reading = planning.reading -- pastRetention
+  private def partitions(planning: PlanningState): Vector[RealTimePartition] = {
+    val reading = planning.open
     val ended = planning.start.shards.collect { case (shard, p) if p.position == ShardPosition.ShardEnd => shard }.toSet
     val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
     readers.tasks(planning, reading.keys).map { task =>
@@ -114,10 +111,9 @@ private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
   ): Unit = {
     val statuses = reads.map(r => r.shard -> r.status).toMap
     val cuts     = reads.map(r => r.shard -> r.taken).toMap
-    retention.warnIfOvertaken(statuses.values)
-    source.reached = now.planning.end(statuses.view.mapValues(_.position).toMap, begun.map(_.shard).toSet)
-    val open = (now.planning.reading -- now.pastRetention).keySet ++ begun.map(_.shard)
-    observer.planned(open, statuses, cuts)
+    val reached  = now.planning.end(statuses.transform((_, status) => status.position), begun.map(_.shard).toSet)
+    val open     = now.planning.open.keySet ++ begun.map(_.shard)
+    source.planned(PlanningResult(open, reached, Some(statuses), cuts))
     readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
     val waiting = progress.count(!_.isAsked)
     starvation = starvation.and(waiting > 0, runtime.clock.nanos() - now.plannedNanos)
@@ -140,13 +136,9 @@ private object RealTimeMode {
 
   private val TooFewCores = "KINESIS_TOO_FEW_CORES"
 
-  /** A batch that is under way.
-    *
-    * @param pastRetention shards past retention
-    */
+  /** A batch that is under way. */
   private final case class Batch(
       planning: PlanningState,
-      pastRetention: Vector[ShardKey],
       partitions: Vector[RealTimePartition],
       plannedNanos: Long
   )

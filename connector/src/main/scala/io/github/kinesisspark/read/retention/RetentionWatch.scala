@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, ProbeClients, ShardCatalog}
-import io.github.kinesisspark.read.plan.{Completeness, PlanningState, ReaderStatus, RetentionLag}
+import io.github.kinesisspark.read.plan.{Completeness, PlanningResult, PlanningState, RetentionLag}
 import io.github.kinesisspark.read.reader.DataLoss
 
 /** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, holds that against retention when a
@@ -67,7 +67,7 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     *
     * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
     */
-  def reportShards(planning: PlanningState): Vector[ShardKey] = {
+  def reportShards(planning: PlanningState): Unit = {
     val lost                   = planning.pastRetention
     def named(shard: ShardKey) =
       // One that came and went between two listings was to be read from its beginning.
@@ -78,14 +78,14 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
           "so that records past retention are lost",
         "their children"
       )
-    lost
   }
 
-  /** At every planning, what may have gone since the last one before it was read. A suspicion only: no call shows whether there were records. Reported
-    * once, until the shard has caught up.
+  /** Warns of what may have gone since the planning before, unread. A suspicion only: no call shows whether there were records. Reported once, until the
+    * shard has caught up.
     */
-  def warnIfOvertaken(statuses: Iterable[ReaderStatus]): Unit = {
-    val reported = statuses.iterator
+  def planned(result: PlanningResult): Unit = {
+    val reported = result.statuses.iterator
+      .flatMap(_.valuesIterator)
       .filterNot(_.isComplete)
       .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
       .toMap

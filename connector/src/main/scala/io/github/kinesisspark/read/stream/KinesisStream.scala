@@ -37,7 +37,7 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = microBatchMode.latestOffset(start, limit)
 
-  override def reportLatestOffset(): Offset = KinesisSourceOffset(source.reached)
+  override def reportLatestOffset(): Offset = KinesisSourceOffset(source.observer.reached)
 
   override def prepareForTriggerAvailableNow(): Unit = microBatchMode.endWithWhatIsThere()
 

@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.stream
 
 import scala.collection.mutable
 
+import org.apache.spark.sql.connector.read.streaming.Offset
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{Closing, FailureReason}
@@ -9,7 +10,13 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, ShardCoordinator}
-import io.github.kinesisspark.read.plan.{BoundarySpacing, PlanningState, ReaderStatus, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{
+  BoundarySpacing,
+  PlanningResult,
+  PlanningState,
+  ReaderStatus,
+  WatermarkAlignment
+}
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.retention.RetentionWatch
 import io.github.kinesisspark.runtime.Runtime
@@ -56,9 +63,6 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   val observer: SourceObserver  =
     new SourceObserver(options, catalog.streams.map(_.arn.name), host, readers.now, consumers.calls)
 
-  /** How far readers have read, whether or not a limit let it into a batch. */
-  var reached: KinesisOffset = KinesisOffset.initial
-
   private val initialPositions = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private var isWarned         = false
 
@@ -76,8 +80,27 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     refusal.isEmpty
   }
 
+  /** A planning begins. Reports what is lost by then.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException if anything is and `failOnDataLoss`
+    */
+  def begin(start: Offset): PlanningState = {
+    val from = catalog.accept(SourceOffsets.of(start))
+    catalog.refreshIfDue()
+    val planning = planningAt(from)
+    retention.reportShards(planning)
+    retention.reportGaps(from)
+    planning
+  }
+
+  /** A planning is over: all who observe it are shown what it has found. */
+  def planned(result: PlanningResult): Unit = {
+    observer.planned(result)
+    retention.planned(result)
+  }
+
   /** Where a batch starts: the last one's end, and what enters now. */
-  def planningAt(from: KinesisOffset): PlanningState = {
+  private def planningAt(from: KinesisOffset): PlanningState = {
     val planning = known(from)
     val waiting  = planning.awaitingChildren ++ planning.doubtful.map(_.stream)
     if (waiting.isEmpty) planning

@@ -6,8 +6,8 @@ import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{Closing, ConsumerCalls}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
-import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.plan.{CutPoint, ReaderStatus}
+import io.github.kinesisspark.position.KinesisOffset
+import io.github.kinesisspark.read.plan.PlanningResult
 import io.github.kinesisspark.read.reader.ReadersNow
 import io.github.kinesisspark.runtime.Runtime
 
@@ -25,6 +25,7 @@ private[read] final class SourceObserver(
 )(implicit runtime: Runtime)
     extends AutoCloseable {
   @volatile private var metrics = SourceMetrics.begun(runtime.clock.nanos())
+  private var reachedSoFar      = KinesisOffset.initial
   private val gauges            = SourceMetrics.gauges(
     options.recordPublisher != RecordPublisherConfig.Polling,
     () => metrics.at(runtime.clock.nanos())
@@ -38,19 +39,19 @@ private[read] final class SourceObserver(
   /** A real-time batch begins. */
   def begins(): Unit = metrics = metrics.copy(trigger = trigger)
 
-  /** A batch was planned, or was found to be none.
-    *
-    * @param open shards that are read
-    * @param cuts where the batch ends
-    */
-  def planned(open: Iterable[ShardKey], statuses: Map[ShardKey, ReaderStatus], cuts: Map[ShardKey, CutPoint]): Unit =
-    metrics = metrics
-      .next(open, statuses, cuts, readers, consumers, runtime.clock.nanos())
-      .copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls), trigger = trigger)
+  /** A planning is over. */
+  def planned(result: PlanningResult): Unit = {
+    val now  = runtime.clock.nanos()
+    val next = result.statuses match {
+      case Some(statuses) => metrics.next(result.open, statuses, result.cuts, readers, consumers, now)
+      case None           => metrics.withoutReaders(result.open, consumers, now)
+    }
+    metrics = next.copy(published = cloudWatch.fold(PublishedCalls.none)(_.calls), trigger = trigger)
+    reachedSoFar = result.reached
+  }
 
-  /** The same where no executor reads ahead. */
-  def plannedWithoutReaders(open: Iterable[ShardKey]): Unit =
-    metrics = metrics.withoutReaders(open, consumers, runtime.clock.nanos())
+  /** How far readers have read, as of the last planning. */
+  def reached: KinesisOffset = reachedSoFar
 
   def progress: util.Map[String, String] = metrics.toJava
 

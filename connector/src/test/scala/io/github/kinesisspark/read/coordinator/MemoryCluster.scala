@@ -95,9 +95,9 @@ final class MemoryCluster(
       at,
       Map(stream -> PlanningState.Stream(1L, lineage, Vector.tabulate(shards)(shardId(_) -> TrimHorizon)))
     )
-    val view = readers.await(planning, _ => false, Map.empty, Goal(_ => false, patience = 10.seconds))
+    val view = readers.await(planning, planning.open, Goal(Map.empty, patience = 10.seconds))
     view.statuses.values.flatMap(_.failure).foreach(failure => throw failure.exception)
-    val plan = readers.admit(view, Admission.Limits.none, fairnessOffset).batch
+    val plan = view.admit(Admission.Limits.none, fairnessOffset).batch
     readers.begin(plan)
     meanwhile
     val end = planning.end(plan.ends.transform((_, cut) => cut.position))

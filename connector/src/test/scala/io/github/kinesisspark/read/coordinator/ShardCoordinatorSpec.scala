@@ -50,7 +50,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     await(of, patience).statuses.values.map(_.records).sum
 
   private def await(of: ShardCoordinator, patience: FiniteDuration) =
-    of.await(planning, excluded = _ => false, stops = Map.empty, Goal(_ => false, patience))
+    of.await(planning, planning.open, Goal(Map.empty, patience))
 
   describe("an executor by which something is thrown") {
     val error = new OutOfMemoryError("as planned")
@@ -121,7 +121,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val readers = coordinator(channel)
       records(readers) shouldBe 0
       channel.read(3)
-      readers.begin(readers.admit(await(readers, patience = 1.minute), Admission.Limits.none, fairnessOffset = 1).batch)
+      readers.begin(await(readers, patience = 1.minute).admit(Admission.Limits.none, fairnessOffset = 1).batch)
       channel.taken.map(_.settings.isDefined) shouldBe Vector(true, false)
       channel.taken.last.planned should not be empty
     }
@@ -132,12 +132,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val time = new VirtualTime
       import time.runtime
       val channel = new Unreporting
-      coordinator(channel).await(
-        planning,
-        excluded = _ => false,
-        stops = Map.empty,
-        Goal(_ => false, patience = 1.minute)
-      )
+      coordinator(channel).await(planning, planning.open, Goal(Map.empty, patience = 1.minute))
       channel.orders.flatMap(_.settings) should have size 6
       channel.orders should have size 6
     }
@@ -148,12 +143,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val time = new VirtualTime
       import time.runtime
       val channel = new Unreachable
-      coordinator(channel).await(
-        planning,
-        excluded = _ => false,
-        stops = Map.empty,
-        Goal(_ => false, patience = 1.second)
-      )
+      coordinator(channel).await(planning, planning.open, Goal(Map.empty, patience = 1.second))
       channel.orders should be <= 101
     }
   }
@@ -165,7 +155,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val readers = coordinator(new Unreporting)
       val began   = runtime.clock.nanos()
       val stops   = Map(shard(0) -> AfterSequenceNumber(number(3)))
-      readers.await(planning, excluded = _ => true, stops, Goal(stops.contains, Duration.Inf)).statuses shouldBe empty
+      readers.await(planning, Map.empty, Goal(stops, Duration.Inf)).statuses shouldBe empty
       runtime.clock.nanos() shouldBe began
     }
   }

@@ -11,7 +11,8 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 
 class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val MB = 1L << 20
+  private val MB      = 1L << 20
+  private val trigger = LongTrigger(10.seconds, WatermarkAlignment.off)
 
   describe("the time in which bytes of a shard arrive") {
     it("follows the density of what was read, within what a shard can take and a sixteenth of it") {
@@ -49,7 +50,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       reading.copy(records = 9, bytes = 9000, oldestArrival = Some(65000), newestArrival = Some(69000))
 
     def behind(status: ReaderStatus) =
-      LongTrigger.behind(10.seconds, Map(status.shard -> status), Map(status.shard -> status.all))
+      trigger.behind(Map(status.shard -> status), Map(status.shard -> status.all))
 
     def beyond(bytes: Long, oldest: Long, newest: Long) =
       Vector(LongTrigger.Behind(shard(0), density, bytes, 4L << 20, oldest, newest))
@@ -82,7 +83,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       behind(0, 4 * MB).copy(newest = 1000).writeSecond shouldBe 1
     }
     def times(shards: LongTrigger.Behind*) =
-      LongTrigger.times(10.seconds, shards.toVector, Vector.empty, Nil, WatermarkAlignment.off)
+      trigger.times(shards.toVector, Vector.empty, Nil)
 
     val half = ArrivalDensity(4 * MB, 8000)
 
@@ -96,7 +97,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     ) {
       forAll(Gen.choose(MB / 16, MB), Gen.choose(1, 600)) { (perSecond, seconds) =>
         val one = behind(0, MB, density = ArrivalDensity(perSecond * 100, 100000))
-        val end = LongTrigger.times(seconds.seconds, Vector(one), Vector.empty, Nil, WatermarkAlignment.off)
+        val end = trigger.copy(interval = seconds.seconds).times(Vector(one), Vector.empty, Nil)
         end.get(shard(0)).foreach(_ * perSecond / 1000 should (be >= 2 * MB * seconds and be <= 5 * MB * seconds))
       }
     }
@@ -106,25 +107,19 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     }
 
     it("goes as far in shards that hold nothing for want of memory as in the one that ends first") {
-      val all = LongTrigger.times(
-        10.seconds,
+      val all = trigger.times(
         Vector(behind(0, 4 * MB), behind(1, 4 * MB, density = half)),
         Vector(shard(2)),
-        Nil,
-        WatermarkAlignment.off
+        Nil
       )
       all shouldBe Map(shard(0) -> 31000, shard(1) -> 61000, shard(2) -> 31000)
-      LongTrigger.times(10.seconds, Vector.empty, Vector(shard(2)), Nil, WatermarkAlignment.off) shouldBe empty
+      trigger.times(Vector.empty, Vector(shard(2)), Nil) shouldBe empty
     }
 
     it("goes no further than maxShardSkew beyond the shard that ends first") {
-      def aligned(earliestPending: Long*) = LongTrigger.times(
-        10.seconds,
-        Vector(behind(0, 4 * MB), behind(1, 4 * MB, density = half)),
-        Vector.empty,
-        earliestPending,
-        WatermarkAlignment(Some(500))
-      )
+      def aligned(earliestPending: Long*) = trigger
+        .copy(alignment = WatermarkAlignment(Some(500)))
+        .times(Vector(behind(0, 4 * MB), behind(1, 4 * MB, density = half)), Vector.empty, earliestPending)
       aligned() shouldBe Map(shard(0) -> 31000, shard(1) -> 31500)
       aligned(2100) shouldBe Map(shard(0) -> 2600, shard(1) -> 2600)
       aligned(1000) shouldBe Map.empty

@@ -14,7 +14,7 @@ import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer}
 class PlanningViewSpec extends AnyFunSpec with Matchers {
   private val Patience  = 1.second
   private val shards    = Vector(shard(0), shard(1))
-  private val goal      = Goal(_ => false, Patience)
+  private val goal      = Goal(Map.empty, Patience)
   private val silent    = emptyStatus(shard(1)).copy(millisBehind = Some(5000), millisSinceAnswer = Some(0))
   private val upToDate  = silent.copy(millisBehind = Some(0))
   private val unopened  = emptyStatus(shard(1)).copy(openingMillis = Some(0))
@@ -104,7 +104,7 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
     val range      = ShardRange(shard(0), TrimHorizon, after(4))
 
     def admitted(limits: Admission.Limits = Admission.Limits.none) =
-      view(1.milli, None, status, silent).admit(limits, fairnessOffset = 1, Vector(status, silent))
+      view(1.milli, None, status, silent).admit(limits, fairnessOffset = 1)
 
     it("ends where readers stand, or at a boundary within the limits") {
       admitted().batch.moved shouldBe Vector(shard(0) -> after(4))

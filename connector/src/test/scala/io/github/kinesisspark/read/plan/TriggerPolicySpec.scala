@@ -8,11 +8,10 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd, TrimHorizon}
 import io.github.kinesisspark.position.{KinesisOffset, ShardPosition}
-import io.github.kinesisspark.read.plan.PlanningView.Admitted
 import io.github.kinesisspark.read.plan.TriggerPolicy.Decision
 
 class TriggerPolicySpec extends AnyFunSpec with Matchers {
-  private val always  = TriggerPolicy(None, BatchLimits.none, None, WatermarkAlignment.off)
+  private val always  = TriggerPolicy(None, BatchLimits.none, None)
   private val bounds  = Bounds(Map(shard(0) -> after(9), shard(1) -> ShardEnd), atMillis = 5000)
   private val ending  = always.copy(bounds = Some(bounds))
   private val limited = always.copy(limits = BatchLimits(Admission.Limits(Some(10), None), None))
@@ -32,21 +31,18 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
     newestArrival = Some(2000),
     millisBehind = Some(60000)
   )
-  private val part = PlannedBatch.Slice(TrimHorizon, holding.all, None)
+  private val part = PlannedBatch.Slice(TrimHorizon, holding.all, Some(holding.boundaries))
   private val held = PlannedBatch(Map(shard(0) -> part))
 
   private def decided(
       policy: TriggerPolicy,
-      hasNewStreams: Boolean = false,
-      isWaitedFor: Boolean = false,
+      mayWait: Boolean = true,
       isNearlyFull: Boolean = false,
       sinceBatch: FiniteDuration = 1.second
   ): Decision = {
     val reading = Map(shard(0) -> (TrimHorizon: ShardPosition))
     val view    = PlanningView(reading, Map(shard(0) -> holding), ShardClocks(), WatermarkAlignment.off, 0, 0)
-    policy.decide(view, hasNewStreams, isWaitedFor, isNearlyFull, sinceBatch)(_ =>
-      Admitted(held, Vector.empty, Vector.empty)
-    )
+    policy.decide(view, fairnessOffset = 1, mayWait, isNearlyFull, sinceBatch)
   }
 
   describe("a planning waits for news") {
@@ -69,20 +65,19 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
     }
 
     it("ends beyond the buffers where the trigger outlasts them, but not with limits or bounds") {
-      val slow = Some(10.seconds)
-      decided(always.copy(interval = slow)) should matchPattern {
+      val slow = Some(LongTrigger(10.seconds, WatermarkAlignment.off))
+      decided(always.copy(extension = slow)) should matchPattern {
         case Decision.Probe(`held`, questions: LongTrigger.Questions) if questions.times.keySet == Set(shard(0)) =>
       }
-      decided(limited.copy(interval = slow)) shouldBe Decision.Ends(held)
-      decided(ending.copy(interval = slow)) shouldBe Decision.Ends(held)
+      decided(limited.copy(extension = slow)) shouldBe Decision.Ends(held)
+      decided(ending.copy(extension = slow)) shouldBe Decision.Ends(held)
     }
 
     it("with few records waits, unless the delay is over, readers are full, or somebody waits for it") {
       decided(least) shouldBe Decision.Wait
       decided(least, sinceBatch = 1.minute) shouldBe Decision.Ends(held)
       decided(least, isNearlyFull = true) shouldBe Decision.Ends(held)
-      decided(least, isWaitedFor = true) shouldBe Decision.Ends(held)
-      decided(least, hasNewStreams = true) shouldBe Decision.Ends(held)
+      decided(least, mayWait = false) shouldBe Decision.Ends(held)
       decided(least.copy(bounds = Some(bounds))) shouldBe Decision.Ends(held)
     }
   }
@@ -103,8 +98,7 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
     it("end the batch where the record that its reader was to come to is gone") {
       val gone = emptyStatus(shard(0)).copy(millisBehind = Some(0))
       gone.hasLostStop shouldBe true
-      ending.ends(PlannedBatch(Map.empty), Map(shard(0) -> gone), Vector(shard(1))) shouldBe
-        Map(shard(0) -> after(9), shard(1) -> ShardEnd)
+      ending.ends(PlannedBatch.ofLog, Map(shard(0) -> gone)) shouldBe Map(shard(0) -> after(9))
     }
   }
 }
