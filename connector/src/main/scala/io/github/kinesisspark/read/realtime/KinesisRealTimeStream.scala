@@ -18,7 +18,7 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
     with SupportsRealTimeMode {
   private var realTimeMode = Option.empty[RealTimeMode]
 
-  override def prepareForRealTimeMode(): Unit = realTimeMode = Some(new RealTimeMode(source, offsets))
+  override def prepareForRealTimeMode(): Unit = realTimeMode = Some(new RealTimeMode(source))
 
   /** A real-time batch has no end when it is planned. */
   override def latestOffset(start: Offset, limit: ReadLimit): Offset =

@@ -11,7 +11,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningResult, PlanningState, ReaderStatus}
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.{QuerySource, SourceOffsets}
+import io.github.kinesisspark.read.stream.QuerySource
 
 /** Plans real-time batches, which have no end of their own: their tasks return each record when it
   * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
@@ -23,9 +23,9 @@ import io.github.kinesisspark.read.stream.{QuerySource, SourceOffsets}
   *
   * Used by the query's own thread only.
   */
-private final class RealTimeMode(source: QuerySource, offsets: SourceOffsets) {
+private final class RealTimeMode(source: QuerySource) {
   import RealTimeMode._
-  import source.{catalog, observer, readers, retention, runtime}
+  import source.{catalog, observer, offsets, readers, retention, runtime}
 
   private var batch      = Option.empty[Batch]
   private var starvation = Starvation.none

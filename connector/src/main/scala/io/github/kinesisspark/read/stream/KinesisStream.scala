@@ -23,12 +23,11 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
   private[read] val source   = new QuerySource(options, host, driver)
-  private[read] val offsets  = new SourceOffsets
-  private val microBatchMode = new MicroBatchMode(source, offsets)
+  private val microBatchMode = new MicroBatchMode(source)
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
-  override def deserializeOffset(json: String): Offset = offsets.read(json)
+  override def deserializeOffset(json: String): Offset = source.offsets.read(json)
 
   override def getDefaultReadLimit: ReadLimit = SparkLimits.of(options.admission)
 

@@ -24,8 +24,8 @@ import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartition
   *
   * Used by the query's own thread only.
   */
-private[stream] final class MicroBatchMode(source: QuerySource, offsets: SourceOffsets) {
-  import source.{catalog, readers, retention, runtime}
+private[stream] final class MicroBatchMode(source: QuerySource) {
+  import source.{catalog, offsets, readers, retention, runtime}
 
   private lazy val isAlone = source.host.isAlone
   private lazy val callers = source.host.callers

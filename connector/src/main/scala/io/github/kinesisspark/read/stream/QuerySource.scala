@@ -33,6 +33,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
 
   private val log = LoggerFactory.getLogger(classOf[QuerySource])
 
+  val offsets                      = new SourceOffsets
   val catalog                      = new ShardCatalog(options, clients)
   val removed                      = new RemovedStreams(options.client, catalog.reads, clients)
   val consumers: ConsumerLifecycle =
