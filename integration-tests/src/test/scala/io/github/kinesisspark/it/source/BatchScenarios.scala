@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 
 import io.github.kinesisspark.StreamPositions
@@ -46,9 +46,14 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
 
   private def runOnce(frame: DataFrame, at: java.nio.file.Path, trigger: Trigger)(
       use: (DataFrame, Long) => Unit
-  ): Unit = {
+  ): Unit = ended(frame, at, trigger)(use): Unit
+
+  private def ended(frame: DataFrame, at: java.nio.file.Path, trigger: Trigger)(
+      use: (DataFrame, Long) => Unit
+  ): StreamingQuery = {
     val query = frame.writeStream.option("checkpointLocation", at.toString).trigger(trigger).foreachBatch(use).start()
     withClue("the query should have ended by itself: ")(query.awaitTermination(120000) shouldBe true)
+    query
   }
 
   describe("a batch read") {
@@ -234,12 +239,16 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
     }
   }
 
-  it("a query with Trigger.Once reads all present records in one batch, and the next run continues") {
+  it("a query with Trigger.Once reads all present records in one batch, shows its shards, and the next run continues") {
     val stream = newStream(shards = 2)
     val at     = checkpoint()
     val log    = new BatchLog
     @annotation.nowarn("cat=deprecation")
-    def run() = runOnce(load(stream, "maxRecordsPerTrigger" -> "10"), at, Trigger.Once())(log.add)
+    def run() = {
+      val query = ended(load(stream, "maxRecordsPerTrigger" -> "10"), at, Trigger.Once())(log.add)
+      val shown = query.lastProgress.sources.head.metrics
+      (shown.get("shardsOpen"), shown.get("maxMillisBehindLatest")) shouldBe (("2", "0"))
+    }
     val first = put(stream, "a", 150)
     run()
     log.all.map(_._2.size) shouldBe Vector(150)
