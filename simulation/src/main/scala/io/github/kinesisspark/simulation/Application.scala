@@ -34,6 +34,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   private val executors  = mutable.LinkedHashMap.empty[String, Executor]
   private val ownRuntime =
     new DriverRuntime(world.clients(driver), network.of(driver), throw new IllegalStateException("not in local mode"))
+  world.conversation.hasDriver(driver.name, ownRuntime)
   private var hasStopped = false
 
   val queries: Vector[Query] = ledgers.map(new Query(world, this, _, ownRuntime))

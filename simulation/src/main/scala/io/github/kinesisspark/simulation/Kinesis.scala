@@ -470,6 +470,9 @@ object Kinesis {
     var failedCredentials = 0.0
     var slowCredentials   = 0.0
 
+    def areNone: Boolean =
+      throttled == 0 && failed == 0 && lost == 0 && slow == 0 && failedCredentials == 0 && slowCredentials == 0
+
     def mend(): Unit = {
       throttled = 0
       failed = 0

@@ -4,7 +4,7 @@ import java.io.IOException
 import java.util.concurrent.TimeoutException
 
 import scala.collection.mutable
-import scala.concurrent.{Future, Promise}
+import scala.concurrent.{ExecutionContext, Future, Promise}
 import scala.concurrent.duration._
 import scala.util.{Failure, Success, Try}
 
@@ -14,7 +14,7 @@ import org.apache.spark.kinesisspark.RpcChannel.{Handler, Peer}
 /** What lies between processes, and between them and the service. Messages from one end to another arrive in their order, late, or not at all while
   * that way is cut.
   */
-final class Network(baton: Baton) {
+final class Network(baton: Baton, conversation: Conversation) {
   import Network._
 
   private val cutUntil = mutable.HashMap.empty[(String, String), Long]
@@ -30,6 +30,9 @@ final class Network(baton: Baton) {
   def cut(from: String, to: String, nanos: Long): Unit = cutUntil((from, to)) = baton.now + nanos
 
   def isCut(from: String, to: String): Boolean = cutUntil.get((from, to)).exists(_ > baton.now)
+
+  /** Few messages are lost. */
+  def isCalm: Boolean = lost < 0.5 && slow == 0
 
   /** @param lost called instead where the message is lost and its sender gets to know it: a connection that breaks */
   def send(from: String, to: String, lost: () => Unit = () => ())(deliver: => Unit): Unit = {
@@ -70,11 +73,23 @@ final class Network(baton: Baton) {
 
     private lazy val timers = runtime.workers.fixed("rpc-answers", 1)
 
-    override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
-      asked[Array[Byte]](within)(reply => end.handler.asked(source, request, reply))
+    override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
+      val heard  = conversation.asked(process.name, end.process.name, request)
+      val answer = asked[Array[Byte]](within) { reply =>
+        def replied(bytes: Array[Byte]): Unit = {
+          heard.replied(bytes)
+          reply(bytes)
+        }
+        end.handler.asked(source, request, replied)
+      }
+      answer.failed.foreach(heard.failed)(ExecutionContext.parasitic)
+      answer
+    }
 
-    override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+    override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
+      conversation.beats(end.process.name, heartbeat)
       asked[Array[Byte]](within)(reply => reply(end.handler.beaten(heartbeat)))
+    }
 
     override def introduce(executor: String, session: String, self: Peer): Unit = {
       val own = self match {

@@ -36,12 +36,16 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   private var hasLost  = false
   private var now      = Phase.Starting: Phase
   private var thread   = Option.empty[Baton#Strand]
+  private var planned  = Option.empty[String]
   private val running  = mutable.LinkedHashSet.empty[Application.Attempt]
 
   def name: String      = settings.name
   def phase: Phase      = now
   def hasEnded: Boolean = isOver
   def of: Ledger        = ledger
+
+  /** The id of its source, where that is one, while it plans. */
+  def planningSource: Option[String] = planned.filter(_ => now == Phase.Planning)
 
   /** It is stopped, and started again in the same application. */
   def restartSoon(): Unit = {
@@ -143,6 +147,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     var streams = Vector.empty[KinesisRealTimeStream]
     try {
       settings.sources.foreach(s => streams :+= new KinesisRealTimeStream(world.options(s), Host, runtime))
+      planned = Option.when(streams.size == 1)(StreamInside.config(streams.head).sourceId)
       val run = new Run(streams)
       settings.trigger match {
         case Trigger.Continuous(interval) => run.continuously(interval)

@@ -17,7 +17,8 @@ final class World(val plan: Plan, trace: Trace) {
 
   val settings: WorldSettings = plan.settings
   val baton                   = new Baton(plan.seed, trace)
-  val network                 = new Network(baton)
+  val conversation            = new Conversation(fail)
+  val network                 = new Network(baton, conversation)
   val serviceFaults           = new Kinesis.Faults
   val faults                  = new TaskFaults
   val coverage                = new Coverage
@@ -34,6 +35,7 @@ final class World(val plan: Plan, trace: Trace) {
   private val struck       = mutable.TreeMap.empty[String, Int]
   private val lasting      = mutable.HashMap.empty[Strike.Kind, Long]
   private val doubly       = mutable.HashMap.empty[(String, String), Int]
+  private val undone       = mutable.HashMap.empty[(String, String), Int]
   private var applications = Vector.empty[Application]
   private var begun        = 0
   private var attempts     = 0L
@@ -234,6 +236,7 @@ final class World(val plan: Plan, trace: Trace) {
     if (!isEnding) {
       checkMemory()
       checkSingleReaders()
+      checkLostOrders()
       if (baton.chance(0.15)) beginIfNone()
       look()
     }
@@ -273,6 +276,29 @@ final class World(val plan: Plan, trace: Trace) {
         fail(s"${key._2} has had two readers that their driver names for $MostSecondsTwice s: ${names.mkString(", ")}")
     }
   }
+
+  /** An executor is sent another order where its last one was lost, while nothing else strikes what that takes: also one that has no more shards, whose readers
+    * would stay until their lease ends.
+    */
+  private def checkLostOrders(): Unit = {
+    val due = for {
+      application <- alive
+      driver = application.driver
+      if driver.isRunning && network.isCalm && serviceFaults.areNone && reach(driver.name, KinesisClient.Service)
+      source   <- application.queries.flatMap(_.planningSource)
+      executor <- application.living
+      name = executor.process.name
+      if executor.process.isRunning && reach(driver.name, name) && conversation.hasLostOrder(name, source)
+    } yield (name, source)
+    undone.keys.filterNot(due.contains).toVector.foreach(undone.remove)
+    due.foreach { key =>
+      undone(key) = undone.getOrElse(key, 0) + 1
+      if (undone(key) > MostSecondsUndone)
+        fail(s"${key._1} has not got its last order, and was sent no other for $MostSecondsUndone s")
+    }
+  }
+
+  private def reach(one: String, other: String) = !network.isCut(one, other) && !network.isCut(other, one)
 
   /** Something has come to a process. */
   private[simulation] def happened(process: Process, shard: String, what: String): Unit = if (!isEnding) {
@@ -403,6 +429,9 @@ object World {
   private val MostThreads      = 80
   private val MostTimers       = 200
   private val MostSecondsTwice = 30
+
+  /** After heartbeats were missed, a few more have to be answered first. */
+  private val MostSecondsUndone = 15
 
   /** How long a strike waits for the state that it is aimed at. */
   private val MostNanosOfAim = 3000000000L

@@ -1,0 +1,159 @@
+package io.github.kinesisspark.simulation
+
+import java.util.concurrent.TimeoutException
+
+import scala.collection.mutable
+
+import io.github.kinesisspark.jar.WireFormat
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.coordinator.{ChannelInside, DriverRuntime}
+import io.github.kinesisspark.read.plan.ReaderStatus
+import io.github.kinesisspark.read.reader.{Heartbeat, ReadOrder, ReaderReport, ReleaseRequest}
+
+/** What drivers and executors say to each other, overheard by the network, and what must hold of it: orders are carried out with all before them, reports
+  * count with all before them, and heartbeats name no reader whose shard was taken from it. It also knows which orders were lost, to be sent again.
+  *
+  * @param wrong hears what does not hold
+  */
+final class Conversation(wrong: String => Unit) {
+  import Conversation._
+
+  private val drivers = mutable.HashMap.empty[String, DriverRuntime]
+  private val orders  = mutable.HashMap.empty[(String, String), Orders]
+  private val reports = mutable.HashMap.empty[(String, String, Long), Reports]
+
+  def hasDriver(name: String, runtime: DriverRuntime): Unit = drivers(name) = runtime
+
+  /** Whether the driver knows that an executor has not got its last order, and has sent no other since. One that once did not answer in time is left
+    * alone, for longer each time.
+    */
+  def hasLostOrder(executor: String, source: String): Boolean = orders.get((executor, source)).exists(_.isLost)
+
+  /** A request is sent. */
+  def asked(from: String, to: String, request: Array[Byte]): Heard =
+    WireFormat.read[AnyRef](request) match {
+      case order: ReadOrder =>
+        val its = orders.getOrElseUpdate((to, order.sourceId), new Orders)
+        its.sent(order)
+        Heard(
+          reply =>
+            ChannelInside.answer(reply).foreach { answer =>
+              if (answer.isNext && !its.carriedOut(order))
+                wrong(s"$to has carried out order ${order.number}, and not the one before it")
+              answer.report.foreach(made(to, _))
+            },
+          its.failed(order, _)
+        )
+      case report: ReaderReport =>
+        made(from, report)
+        Heard(reply => if (ChannelInside.isUsed(reply)) check(from, to, report), _ => ())
+      case release: ReleaseRequest =>
+        orders.remove((to, release.sourceId))
+        Heard.Nothing
+      case _ => Heard.Nothing
+    }
+
+  /** A driver names an executor's readers. */
+  def beats(executor: String, heartbeat: Array[Byte]): Unit =
+    WireFormat.read[Heartbeat](heartbeat).epochs.foreach { case (source, epoch) =>
+      for {
+        its    <- orders.get((executor, source))
+        before <- its.meantAt(epoch)
+        now    <- its.meantAt(its.last)
+        shard  <- before -- now
+      } wrong(s"$executor reads $shard no more, and is named with order $epoch by which it still did")
+    }
+
+  private def made(executor: String, report: ReaderReport): Unit =
+    reports.getOrElseUpdate((executor, report.sourceId, report.pool), new Reports).made(report)
+
+  /** What a driver knows after a report is what all reports of these readers up to the last one of them say, also those that were lost. */
+  private def check(executor: String, driver: String, report: ReaderReport): Unit = for {
+    runtime <- drivers.get(driver)
+    known   <- ChannelInside.known(runtime, report.sourceId, report.executorId)
+    its     <- reports.get((executor, report.sourceId, known.pool))
+    own     <- its.upTo(known.number)
+  } {
+    val theirs = known.statuses.map { case (shard, reported) => shard -> Standing.of(reported.status) }
+    if (theirs != own)
+      wrong(
+        s"$driver knows otherwise than $executor has said by report ${known.number}: of ${(theirs.toSet -- own ++ (own.toSet -- theirs)).map(_._1).mkString(", ")}"
+      )
+  }
+}
+
+object Conversation {
+
+  /** What comes of a request.
+    *
+    * @param replied where it is answered
+    * @param failed  where it was sent
+    */
+  final case class Heard(replied: Array[Byte] => Unit, failed: Throwable => Unit)
+
+  object Heard {
+    val Nothing: Heard = Heard(_ => (), _ => ())
+  }
+
+  /** Of one executor's readers of one source, as they were sent. */
+  final class Orders {
+    private val meant   = mutable.HashMap.empty[Long, Set[ShardKey]]
+    private var carried = 0L
+    private var lost    = Option.empty[Long]
+    private var isSlow  = false
+
+    var last = 0L
+
+    def sent(order: ReadOrder): Unit = {
+      val before = if (order.settings.isDefined) Some(Set.empty[ShardKey]) else meantAt(order.number - 1)
+      before.foreach(shards => meant(order.number) = shards -- order.release ++ order.read.iterator.map(_.shard))
+      last = order.number
+    }
+
+    def failed(order: ReadOrder, cause: Throwable): Unit = cause match {
+      case _: TimeoutException => isSlow = true
+      case _                   => lost = Some(order.number)
+    }
+
+    def isLost: Boolean = lost.contains(last) && !isSlow
+
+    /** Which shards its readers read once it has carried out an order; nothing where one before that was never sent. */
+    def meantAt(order: Long): Option[Set[ShardKey]] = meant.get(order)
+
+    /** Whether it had carried out the one before, where it has to. */
+    def carriedOut(order: ReadOrder): Boolean = {
+      val follows = order.settings.isDefined || order.number == carried + 1
+      carried = order.number
+      follows
+    }
+  }
+
+  /** Of one generation of readers. */
+  final class Reports {
+    private val stood = mutable.LongMap.empty[Map[ShardKey, Standing]]
+
+    def made(report: ReaderReport): Unit = {
+      val before =
+        if (report.isOfAllReaders) Some(Map.empty[ShardKey, Standing])
+        else stood.get(report.number - 1).map(_ -- report.gone)
+      before.foreach { others =>
+        stood(report.number) = others ++ report.statuses.map(s => s.shard -> Standing.of(s))
+      }
+      stood -= report.number - Remembered
+    }
+
+    /** Nothing where a report before that could not be made. */
+    def upTo(number: Long): Option[Map[ShardKey, Standing]] = stood.get(number)
+  }
+
+  /** Where a reader stands, which its driver plans by. */
+  final case class Standing(position: String, records: Long, isComplete: Boolean)
+
+  object Standing {
+    def of(status: ReaderStatus): Standing =
+      Standing(s"${status.base} to ${status.position}", status.records, status.isComplete)
+  }
+
+  /** A driver that has missed as many reports has asked for all readers. */
+  private val Remembered = 1000
+}
