@@ -17,7 +17,7 @@ final case class BatchLimits(most: Admission.Limits, least: Option[(Long, Finite
     * @param isNearlyFull readers can't take in much more: waiting would bring nothing
     * @param sinceBatch   time since the last batch was planned
     */
-  def holdBack(records: Long, isNearlyFull: Boolean, sinceBatch: FiniteDuration): Boolean =
+  def holdBack(records: Long, isNearlyFull: => Boolean, sinceBatch: FiniteDuration): Boolean =
     least.exists { case (wanted, delay) => records < wanted && !isNearlyFull && sinceBatch < delay }
 }
 

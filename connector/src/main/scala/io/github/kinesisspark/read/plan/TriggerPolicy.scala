@@ -56,7 +56,7 @@ final case class TriggerPolicy(bounds: Option[Bounds], limits: BatchLimits, exte
       view: PlanningView,
       fairnessOffset: Long,
       mayWait: Boolean,
-      isNearlyFull: Boolean,
+      isNearlyFull: => Boolean,
       sinceBatch: FiniteDuration
   ): Decision = {
     def records = view.statuses.valuesIterator.map(_.records).sum
