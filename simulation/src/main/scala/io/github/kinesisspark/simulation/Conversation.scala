@@ -67,7 +67,7 @@ final class Conversation(wrong: String => Unit) {
   private def made(executor: String, report: ReaderReport): Unit =
     reports.getOrElseUpdate((executor, report.sourceId, report.pool), new Reports).made(report)
 
-  /** What a driver knows after a report is what all reports of these readers up to the last one of them say, also those that were lost. */
+  /** Once a driver has made use of a report, it knows what all reports of these readers up to that one say. This includes reports that were lost. */
   private def check(executor: String, driver: String, report: ReaderReport): Unit = for {
     runtime <- drivers.get(driver)
     known   <- ChannelInside.known(runtime, report.sourceId, report.executorId)
@@ -84,10 +84,10 @@ final class Conversation(wrong: String => Unit) {
 
 object Conversation {
 
-  /** What comes of a request.
+  /** What is to be called with the outcome of a request.
     *
-    * @param replied where it is answered
-    * @param failed  where it was sent
+    * @param replied with the answer, where the request arrived
+    * @param failed  with the cause, at its sender, where no answer has come
     */
   final case class Heard(replied: Array[Byte] => Unit, failed: Throwable => Unit)
 

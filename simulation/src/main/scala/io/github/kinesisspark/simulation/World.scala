@@ -34,8 +34,8 @@ final class World(val plan: Plan, trace: Trace) {
   private val insides      = mutable.HashMap.empty[Process, ReadersInside]
   private val struck       = mutable.TreeMap.empty[String, Int]
   private val lasting      = mutable.HashMap.empty[Strike.Kind, Long]
-  private val doubly       = mutable.HashMap.empty[(String, String), Int]
-  private val undone       = mutable.HashMap.empty[(String, String), Int]
+  private val doubly       = new World.Lasting(World.MostSecondsTwice)
+  private val undone       = new World.Lasting(World.MostSecondsUndone)
   private var applications = Vector.empty[Application]
   private var begun        = 0
   private var attempts     = 0L
@@ -269,11 +269,10 @@ final class World(val plan: Plan, trace: Trace) {
       seen <- executor.inside.all if executor.process.isRunning && seen.isNamedSince(nanos)
     } yield (seen.source, seen.shard.toString) -> executor.process.name
     val twice = named.groupMap(_._1)(_._2).filter(_._2.size > 1)
-    doubly.keys.filterNot(twice.contains).toVector.foreach(doubly.remove)
-    twice.foreach { case (key, names) =>
-      doubly(key) = doubly.getOrElse(key, 0) + 1
-      if (doubly(key) > MostSecondsTwice)
-        fail(s"${key._2} has had two readers that their driver names for $MostSecondsTwice s: ${names.mkString(", ")}")
+    doubly.tooLong(twice.keySet).foreach { key =>
+      fail(
+        s"${key._2} has had two readers that their driver names for $MostSecondsTwice s: ${twice(key).mkString(", ")}"
+      )
     }
   }
 
@@ -290,11 +289,8 @@ final class World(val plan: Plan, trace: Trace) {
       name = executor.process.name
       if executor.process.isRunning && reach(driver.name, name) && conversation.hasLostOrder(name, source)
     } yield (name, source)
-    undone.keys.filterNot(due.contains).toVector.foreach(undone.remove)
-    due.foreach { key =>
-      undone(key) = undone.getOrElse(key, 0) + 1
-      if (undone(key) > MostSecondsUndone)
-        fail(s"${key._1} has not got its last order, and was sent no other for $MostSecondsUndone s")
+    undone.tooLong(due.toSet).foreach { case (executor, _) =>
+      fail(s"$executor has not got its last order, and was sent no other for $MostSecondsUndone s")
     }
   }
 
@@ -432,6 +428,20 @@ object World {
 
   /** After heartbeats were missed, a few more have to be answered first. */
   private val MostSecondsUndone = 15
+
+  /** What may be so for a while, looked at each second.
+    *
+    * @param most seconds
+    */
+  private final class Lasting(most: Int) {
+    private var seconds = Map.empty[(String, String), Int]
+
+    /** Of what is so now, what has been so for longer than it may. */
+    def tooLong(now: Set[(String, String)]): Iterable[(String, String)] = {
+      seconds = now.iterator.map(key => key -> (seconds.getOrElse(key, 0) + 1)).toMap
+      seconds.collect { case (key, lasted) if lasted > most => key }
+    }
+  }
 
   /** How long a strike waits for the state that it is aimed at. */
   private val MostNanosOfAim = 3000000000L
