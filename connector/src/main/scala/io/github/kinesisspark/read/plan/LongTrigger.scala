@@ -77,7 +77,7 @@ object LongTrigger {
     * @param bytes   of what it holds, all of which is in the batch
     * @param room    bytes it may hold
     * @param oldest  arrival of the oldest record that it holds, in ms by the service's clock. A reader that holds none: what arrived before is read
-    * @param newest  the same of the newest record
+    * @param newest  arrival of the newest record that it holds, in ms by the service's clock
     */
   final case class Behind(
       shard: ShardKey,

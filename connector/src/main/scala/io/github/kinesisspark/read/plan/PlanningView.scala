@@ -55,8 +55,8 @@ final case class PlanningView(
     Decision(isDue && (reading.nonEmpty || !goal.patience.isFinite), isDue, hasNews, left.minOption)
   }
 
-  /** Where each shard's part of a batch ends, as far as readers hold it. Shards have their turns in the order of the map, which stays from batch to batch
-    * while the shards do.
+  /** Where each shard's part of a batch ends, as far as readers hold it. Shards take turns in the order in which `statuses` has them. That order is the same
+    * for each batch, as long as the shards are the same.
     *
     * @param fairnessOffset grows from batch to batch
     */

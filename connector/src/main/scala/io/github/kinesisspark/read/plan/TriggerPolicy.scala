@@ -5,8 +5,8 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.PlanningView.Goal
 
-/** What a query's trigger makes of a planning: what readers read, how long the planning waits for news, and where the batch ends: by bounds, limits and the
-  * extension of a long trigger. Pure.
+/** What a query's trigger makes of a planning: what readers read, how long the planning waits for news, and where the batch ends. It is composed of bounds,
+  * limits and the extension that a long trigger has. Pure.
   *
   * {{{
   * trigger                      waits for news                          the batch ends

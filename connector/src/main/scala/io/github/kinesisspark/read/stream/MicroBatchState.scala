@@ -9,13 +9,14 @@ import io.github.kinesisspark.read.task.KinesisInputPartition
   * in the offset log.
   *
   * {{{
-  * phase      EndsSoon  Asked     NothingFound  Planned(batch)  TasksMade(batch)                        Stopped
-  * Recovered  the same  the same  Idle          Running(batch)  Running(batch): it is one of the log    Ended
-  * Idle       refused   the same  Idle          Running(batch)  the same                                Ended
-  * Running    refused   the same  Idle          Running(batch)  with its tasks, if the batch is its own Ended
-  * Ended      refused   refused   refused       refused         the same                                Ended
+  * phase      EndsSoon   Asked      NothingFound  Planned(batch)  TasksMade(batch)  Stopped
+  * Recovered  Recovered  Recovered  Idle          Running(batch)  Running(batch)    Ended
+  * Idle       refused    Idle       Idle          Running(batch)  Idle              Ended
+  * Running    refused    Running    Idle          Running(batch)  Running           Ended
+  * Ended      refused    refused    refused       refused         Ended             Ended
   * }}}
   *
+  * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them.
   * After a restart the last batch of the log runs again, if it was not committed: its tasks come before the first planning. A batch's tasks are asked for
   * by each action of `foreachBatch`, and later by who looks at an old plan. A planning that found nothing looks again where somebody waits, and may find a batch. Bounded
   * and Committed leave the phase as it is, and are refused once the source has ended.

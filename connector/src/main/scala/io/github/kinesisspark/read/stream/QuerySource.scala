@@ -94,7 +94,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     planning
   }
 
-  /** A planning is over: all who observe it are shown what it has found. */
+  /** A planning is over. Shows what it has found to the observers: progress and gauges, and warnings of retention. */
   def planned(result: PlanningResult): Unit = {
     observer.planned(result)
     retention.planned(result)
