@@ -88,7 +88,7 @@ object CallRetries extends OptionGroup(OptionScope.Both) {
     doc =
       "How long calls are retried, from the first failure in a row, before the query fails: HTTP 5xx, lost connections, DNS, TLS and " +
         "whatever else can pass. The sink counts from the first refusal of a record. Throttled reads are retried without end, and what cannot pass, such as " +
-        "a missing permission, fails at once. A host, port or certificate that has never worked fails after a few attempts."
+        "a missing permission, fails at once. A host, port, certificate or credentials that have never worked fail after a few attempts."
   )
 
   /** Where no option is given. */

@@ -64,7 +64,8 @@ object ErrorCatalogue {
     ErrorEntry(
       "KINESIS_NO_CREDENTIALS",
       "No AWS credentials were found.",
-      "No role, profile, environment variable or option has any, or their source (a class, a program, the instance's metadata service) didn't answer.",
+      "No role, profile, environment variable or option has any, or their source (a class, a program, the instance's metadata service) didn't answer. " +
+        "Calls are repeated for `maxRetryDuration`, but only five times before any call of the client has succeeded.",
       "Set `roleArn`, `profile` or `credentialsProvider`, or give the machine a role. `kinesis-spark doctor` shows what is found."
     ),
     ErrorEntry(

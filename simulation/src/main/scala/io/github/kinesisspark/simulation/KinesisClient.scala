@@ -22,15 +22,18 @@ import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
 import software.amazon.awssdk.services.kinesis.model.{Consumer => SdkConsumer, Record => SdkRecord, _}
 
-import io.github.kinesisspark.aws.{ClientKind, CredentialsInside, ResponseFilter}
+import io.github.kinesisspark.aws.{ClientKind, CredentialsInside, KinesisClients, ResponseFilter, RetryPolicy}
 import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refusal, Shard, Start}
 
 /** The SDK's client in one process. A call takes its time to the service and back, may be refused, fail or be lost, and ends by the time limit of its
   * request. What the SDK would do on its threads is done on threads of the process.
   *
   * It leaves out the bytes of answers: records come as the SDK makes them, once the request's filter asks for the first byte, and memory for an event of a subscription is not taken before it comes.
+  * Before a call has succeeded, credentials fail five times at most: after more, the engine ends the query, as a mistake of its options.
+  *
+  * @param success of its first call, as the SDK's client reports it
   */
-final class KinesisClient(process: Process, world: World) extends KinesisAsyncClient {
+final class KinesisClient(process: Process, world: World, success: KinesisClients.Success) extends KinesisAsyncClient {
   import KinesisClient._
   import world.{baton, network}
 
@@ -46,7 +49,8 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
 
   override def serviceName: String = "kinesis"
 
-  private var isClosed = false
+  private var isClosed           = false
+  private var failuresAtTheStart = 0
 
   override def close(): Unit = {
     isClosed = true
@@ -58,7 +62,11 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
     process.runtime.waits.sleep(baton.between(1, 50).millis)
     val slow = baton.now + (if (baton.chance(faults.slowCredentials)) baton.between(1, 400).seconds.toNanos else 0)
     while (baton.now < slow && faults.slowCredentials > 0) process.runtime.waits.sleep(1.second)
-    if (baton.chance(faults.failedCredentials)) throw SdkClientException.create("Unable to load credentials")
+    val mayFail = success.isThere || failuresAtTheStart < RetryPolicy.SuspectRetries
+    if (mayFail && baton.chance(faults.failedCredentials)) {
+      if (!success.isThere) failuresAtTheStart += 1
+      throw SdkClientException.create("Unable to load credentials")
+    }
     AwsBasicCredentials.create("AKIAEXAMPLE", "secret")
   }
 
@@ -325,7 +333,10 @@ final class KinesisClient(process: Process, world: World) extends KinesisAsyncCl
     }
     def complete(result: Either[Throwable, A]): Unit = onThread {
       late.cancel()
-      if (!answer.isDone) happened(shard, s"${nameOf(request)} ${outcomeOf(result)}")
+      if (!answer.isDone) {
+        happened(shard, s"${nameOf(request)} ${outcomeOf(result)}")
+        if (result.isRight) success.happened()
+      }
       result.fold(answer.completeExceptionally(_), answer.complete(_)): Unit
     }
     toService(isLost = () => complete(Left(broken))) {

@@ -55,7 +55,7 @@ final class World(val plan: Plan, trace: Trace) {
   def clients(process: Process): KinesisClients = clientsOf.getOrElseUpdate(
     process,
     new KinesisClients((_, success) => {
-      val client = new KinesisClient(process, this)
+      val client = new KinesisClient(process, this, success)
       new KinesisClients.SharedClient(client, success, () => ())
     })(process.runtime)
   )
