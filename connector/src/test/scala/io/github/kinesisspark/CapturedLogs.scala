@@ -18,7 +18,13 @@ trait CapturedLogs {
     * @param levels   of loggers meanwhile, by their names
     * @param ofThread the one whose messages are taken; all threads' without it
     */
-  protected def withLogs[A](levels: Map[String, Level], ofThread: Option[Thread])(body: => A): (A, String) = {
+  protected def withLogs[A](levels: Map[String, Level], ofThread: Option[Thread])(body: => A): (A, String) =
+    watchingLogs(levels, ofThread)(said => (body, said()))
+
+  /** The same, where the body looks at what was logged so far. */
+  protected def watchingLogs[A](levels: Map[String, Level] = Map.empty, ofThread: Option[Thread] = None)(
+      body: (() => String) => A
+  ): A = {
     val before   = levels.map { case (name, _) => name -> LogManager.getLogger(name).getLevel }
     val written  = new StringWriter
     val context  = LogManager.getContext(false).asInstanceOf[LoggerContext]
@@ -30,10 +36,8 @@ trait CapturedLogs {
     appender.start()
     root.addAppender(appender, Level.TRACE, null)
     context.updateLoggers()
-    try {
-      val result = body
-      (result, written.toString)
-    } finally {
+    try body(() => written.toString)
+    finally {
       root.removeAppender("all")
       before.foreach { case (name, level) => Configurator.setLevel(name, level) }
     }

@@ -30,8 +30,8 @@ object CurrentEnds {
         }
       }
       .partitionMap(identity)
-    catalog.askAbout(missing.map(_._1))
-    missing.collectFirst { case (shard, cause) if catalog.lineage(shard.stream).has(shard.shardId) => throw cause }
+    val gone = catalog.gone(missing.map(_._1))
+    missing.collectFirst { case (shard, cause) if !gone(shard) => throw cause }
     if (missing.nonEmpty) Left(missing.map(_._1)) else Right(Bounds(closed.map(_._1 -> ShardEnd).toMap ++ tips, now))
   }
 }

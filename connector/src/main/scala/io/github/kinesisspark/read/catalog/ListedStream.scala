@@ -40,19 +40,22 @@ final class ListedStream private (
   private val knowledge = new AtomicReference(ShardKnowledge.none)
   private var listedAt  = runtime.clock.nanos()
 
-  /** Whether it is listed beside the caller. */
-  @volatile private var inProgress = false
+  private val relisting = new BesideCaller("kinesis-listing")
+  private val asking    = new BesideCaller("kinesis-existence")
 
   // A failed listing is repeated by the next discovery; meanwhile the query plans by the last one.
   private val briefly          = DirectoryRetry.of(lease, DiscoveryPatience)
   private val discovery        = new StreamDirectory(lease.client, briefly)
-  @volatile private var broken = Option.empty[Unlisted]
+  @volatile private var broken = Option.empty[Unanswered]
 
   /** What LATEST means for this query, in ms by the service's clock. */
   private var latest = Option.empty[Long]
 
   /** About which the service was asked lately, and since when. */
   private var asked = (listedAt, Set.empty[String])
+
+  /** Those about which it has not answered yet, with why. Written while it is asked by who asks, else by the query's thread. */
+  @volatile private var unanswered = Map.empty[String, Option[Unanswered]]
 
   list(): Unit
 
@@ -63,7 +66,8 @@ final class ListedStream private (
     val known = knowledge.get().hashKeys(shardIds)
     if (known.size == shardIds.size) known
     else {
-      refresh()
+      listedAt = runtime.clock.nanos()
+      relist()
       knowledge.get().hashKeys(shardIds)
     }
   }
@@ -83,42 +87,63 @@ final class ListedStream private (
     * @throws KinesisException where listing has failed for too long, or can't succeed
     */
   def refreshAfter(interval: FiniteDuration): Unit = {
-    broken
-      .filter(_.endsQuery(access.client.retries.maxDuration, runtime.clock.nanos()))
-      .foreach(unlisted => throw unlisted.last)
-    if (!inProgress && runtime.clock.nanos() - listedAt > interval.toNanos) {
+    broken.foreach(failIfLasting)
+    listBeside(interval): Unit
+  }
+
+  /** Lists now, because somebody waits for the children of a shard; at most once a second. Where that takes long, the caller continues without it. */
+  def refreshSoon(): Unit = if (listBeside(ListAgain)) relisting.await(CallerPatience)
+
+  private def listBeside(interval: FiniteDuration) = {
+    val isDue = relisting.isIdle && runtime.clock.nanos() - listedAt > interval.toNanos
+    if (isDue) {
       listedAt = runtime.clock.nanos()
-      inProgress = true
-      runtime.workers.start("kinesis-listing") {
-        try relist()
-        finally inProgress = false
-      }
+      relisting.start(relist())
     }
+    isDue
   }
 
-  /** Lists now, because somebody waits for the children of a shard; at most once a second. */
-  def refreshSoon(): Unit = if (runtime.clock.nanos() - listedAt > ListAgain.toNanos) refresh()
-
-  private def refresh(): Unit = {
-    listedAt = runtime.clock.nanos()
-    relist()
-  }
-
-  /** Asks the service about shards that no listing has, or that a reader doesn't find; about each at most once a second. Where that fails, nothing more
-    * is known of them, and the next planning asks again.
+  /** Asks the service about shards that no listing has, or that a reader doesn't find; about each at most once a second. Where that takes long,
+    * the caller continues without an answer; where it fails, the next planning asks again.
     */
-  def askAbout(shardIds: Iterable[String]): Unit = {
+  def askAbout(shardIds: Iterable[String]): Unit = if (asking.isIdle) {
     val now = runtime.clock.nanos()
     if (now - asked._1 > ListAgain.toNanos) asked = (now, Set.empty)
     val own = shardIds.filterNot(asked._2).toVector
-    asked = (asked._1, asked._2 ++ own)
-    try goneOf(own, briefly, discovery): Unit
-    catch {
+    if (own.nonEmpty) {
+      asked = (asked._1, asked._2 ++ own)
+      unanswered ++= own.map(id => id -> unanswered.get(id).flatten)
+      asking.start(ask(own))
+      asking.await(CallerPatience)
+    }
+  }
+
+  private def ask(shardIds: Vector[String]): Unit =
+    try {
+      goneOf(shardIds, briefly, discovery): Unit
+      unanswered --= shardIds
+    } catch {
       case NonFatal(e) =>
+        val failure = failureOf(e)
+        // That the stream is gone is an answer, if none about its shards.
+        if (failure.reason == FailureReason.NotFound) unanswered --= shardIds
+        else {
+          val now = runtime.clock.nanos()
+          unanswered ++= shardIds.map(id => id -> Some(Unanswered.after(unanswered.get(id).flatten, failure, now)))
+        }
         runtime.lines.warn(log, s"existence $arn", arn)(
-          s"$arn: whether ${own.mkString(", ")} still exist was not found out. ${KinesisFault.inOneLine(e)}"
+          s"$arn: whether ${shardIds.mkString(", ")} still exist was not found out. ${failure.getMessage}"
         )
     }
+
+  /** Whether the service has not answered about a shard that it was to be asked about.
+    *
+    * @throws KinesisException where it couldn't be asked for too long, or can't be asked at all
+    */
+  def isUnanswered(shardId: String): Boolean = {
+    val reasons = unanswered.get(shardId)
+    reasons.flatten.foreach(failIfLasting)
+    reasons.isDefined || !asked._2(shardId)
   }
 
   /** Those of the shards that the service doesn't have any more. */
@@ -201,15 +226,20 @@ final class ListedStream private (
       broken = None
     } catch {
       case NonFatal(e) =>
-        val failure = e match {
-          case known: KinesisException => known
-          case other => KinesisFault.exception(AwsCall.ListShards, s"stream $arn", FaultClassifier.classify(other))
-        }
-        broken = Some(Unlisted(broken.fold(runtime.clock.nanos())(_.since), failure))
+        val failure = failureOf(e)
+        broken = Some(Unanswered.after(broken, failure, runtime.clock.nanos()))
         runtime.lines.warn(log, s"listing ${failure.errorClass} $arn", arn)(
           s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}"
         )
     }
+
+  private def failureOf(e: Throwable) = e match {
+    case known: KinesisException => known
+    case other => KinesisFault.exception(AwsCall.ListShards, s"stream $arn", FaultClassifier.classify(other))
+  }
+
+  private def failIfLasting(unanswered: Unanswered): Unit =
+    if (unanswered.endsQuery(access.client.retries.maxDuration, runtime.clock.nanos())) throw unanswered.last
 
   private def list(by: StreamDirectory = directory): ShardListing = {
     val asOf    = runtime.clock.nanos()
@@ -225,14 +255,17 @@ object ListedStream {
   /** The least time between two listings that readers wait for. */
   private[kinesisspark] val ListAgain = 1.second
 
-  /** How long one discovery retries; a planning may wait for it. */
+  /** How long one discovery retries. */
   private val DiscoveryPatience = 10.seconds
 
-  /** Listings that failed in a row.
+  /** How long a planning waits for an answer without which it can continue. */
+  private val CallerPatience = 1.second
+
+  /** Questions to the service that failed in a row.
     *
     * @param since by the driver's clock
     */
-  private final case class Unlisted(since: Long, last: KinesisException) {
+  private final case class Unanswered(since: Long, last: KinesisException) {
 
     /** A stream that isn't found may have been deleted, which the readers find out. */
     def endsQuery(maxDuration: FiniteDuration, now: Long): Boolean = last.reason match {
@@ -240,6 +273,11 @@ object ListedStream {
       case FailureReason.NotFound => false
       case _                      => true
     }
+  }
+
+  private object Unanswered {
+    def after(before: Option[Unanswered], failure: KinesisException, now: Long): Unanswered =
+      Unanswered(before.fold(now)(_.since), failure)
   }
 
   /** The service's clock, in ms since 1970, at a time of the driver's. */

@@ -49,7 +49,7 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   /** Lists beside the caller the streams whose interval has passed. */
   def refreshIfDue(): Unit = streams.foreach(_.refreshAfter(options.shardDiscoveryInterval))
 
-  /** Lists now, because somebody waits for the children of a shard; each stream at most once a second. */
+  /** Lists now, because somebody waits for the children of a shard; each stream at most once a second, and for a second at most. */
   def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
 
   /** The children of shards that were read to their end, as their readers reported them. */
@@ -59,9 +59,19 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   /** The same of a stream, as tasks reported them. */
   def addChildren(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).addChildren(children)
 
-  /** Asks the service about shards that no listing has, or that a reader doesn't find. */
+  /** Asks the service about shards that no listing has, or that a reader doesn't find. It may take longer than this call to answer. */
   def askAbout(shards: Iterable[ShardKey]): Unit =
     shards.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).askAbout(ids) }
+
+  /** Whether the service has not answered about a shard that it was to be asked about.
+    *
+    * @throws io.github.kinesisspark.aws.KinesisException where it couldn't be asked for too long, or can't be asked at all
+    */
+  def isUnanswered(shard: ShardKey): Boolean = byArn(shard.stream).isUnanswered(shard.shardId)
+
+  /** Those of the shards that the service doesn't have any more. Blocks until it answers. */
+  def gone(shards: Vector[ShardKey]): Set[ShardKey] =
+    shards.groupMap(_.stream)(_.shardId).flatMap { case (arn, ids) => byArn(arn).gone(ids).map(ShardKey(arn, _)) }.toSet
 
   /** The checkpoint's part from which a query over these streams continues. Streams that were taken out of the list are left out
     * of it, where the user has allowed that.

@@ -68,7 +68,7 @@ private final class RealTimeMode(source: QuerySource) {
         if (source.hasReaders) readers.open(planning) else Map.empty[ShardKey, ReaderStatus]
       source.failIfAny(statuses, planning.start): Unit
       catalog.addChildren(statuses.values)
-      // What they failed for is known now, and their shards are lost, or have another consumer.
+      // Once it is known what they failed for, their shards are lost, or have another consumer.
       if (statuses.values.exists(_.failure.isDefined)) opened(start)
       else Batch(planning, partitions(planning), runtime.clock.nanos())
     }

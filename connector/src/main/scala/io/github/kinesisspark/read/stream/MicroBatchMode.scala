@@ -124,11 +124,11 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
       policy.goal(planning, idlePatience(isRetry)),
       isUrgent = !isRetry && !planning.hasNewStreams && isWaitedFor
     )
-    val beginsElsewhere = source.failIfAny(view.statuses, planning.start)
-    val batch           = if (beginsElsewhere) None else decideEnd(start, planning, policy, view)
+    val isOutdated = source.failIfAny(view.statuses, planning.start)
+    val batch      = if (isOutdated) None else decideEnd(start, planning, policy, view)
     // Without a batch AvailableNow ends, and other shards may have more.
     val mayHaveMore = state.isEnding && view.statuses.valuesIterator.exists(_.failure.isDefined)
-    if (batch.isEmpty && (beginsElsewhere || mayHaveMore)) withReaders(start, source.begin(start), policy, isRetry)
+    if (batch.isEmpty && (isOutdated || mayHaveMore)) withReaders(start, source.begin(start), policy, isRetry)
     else batch
   }
 

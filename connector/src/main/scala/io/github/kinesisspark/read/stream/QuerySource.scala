@@ -130,23 +130,26 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
   }
 
-  /** A reader's failure is the query's, unless its shard has gone past retention, which is for the next planning, or its
-    * consumer has gone and there is another. True if a stream begins elsewhere now, so that the batch is to be planned again.
+  /** A reader's failure is the query's, unless its shard has gone past retention, or its consumer has gone and there is another: then the
+    * batch is to be planned again, and the result is true. A shard that may have gone is left to later plannings, until the service answers.
     */
   def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Boolean = {
     val failed         = statuses.values.toVector.flatMap(status => status.failure.map(status.shard -> _))
     val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
     catalog.askAbout(gone.map(_._1))
-    // Looked at only where a reader failed: at ten thousand shards it is not for every planning.
+    // An answer may come at any time: what is lost is looked at after that.
+    val (doubtful, answered) = gone.partition { case (shard, _) => catalog.isUnanswered(shard) }
+    val unbegun              = beginAnew(answered.map(_._1), from)
+    // Only where a reader failed: at ten thousand shards it is not for every planning.
     lazy val lost = known(from).pastRetention.toSet
-    val unbegun   = beginAnew(gone.map(_._1), from)
-    val missing   = gone.filterNot { case (shard, _) => unbegun(shard) || lost(shard) }
+    val missing   = answered.filterNot { case (shard, _) => unbegun(shard) || lost(shard) }
     val renewed   = missing.map(_._1.stream).distinct.filter(renew).toSet
     for ((shard, failure) <- broken if failure.reason == FailureReason.ConsumerTaken)
       consumers.leave(shard.stream)
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw failure.exception
-    unbegun.nonEmpty
+    if (doubtful.nonEmpty) readers.pause()
+    answered.nonEmpty
   }
 
   /** A consumer goes with its stream, and the next stream of the name must not get another. */

@@ -6,6 +6,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.PlanningView.Goal
@@ -109,6 +110,15 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
     it("ends where readers stand, or at a boundary within the limits") {
       admitted().batch.moved shouldBe Vector(shard(0) -> after(4))
       admitted(Admission.Limits(Some(3), None)).batch.moved shouldBe Vector(shard(0) -> after(3))
+    }
+
+    it("goes no further ahead of a slower shard than the skew, unless that shard's reader has failed") {
+      val ahead                      = status.copy(millisBehind = Some(0))
+      def moved(other: ReaderStatus) =
+        view(1.milli, skew = Some(100), ahead, other).admit(Admission.Limits.none, fairnessOffset = 1).batch.moved
+      moved(silent) shouldBe empty
+      moved(silent.copy(failure = Some(ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "gone")))) should
+        not be empty
     }
 
     it("is divided at boundaries into ranges of about the same bytes") {

@@ -261,6 +261,17 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       }
     }
 
+    it("keeps no other shard from being read where the service can't be asked about it") {
+      passesRetention(Trigger.ProcessingTime(0), looks = 0) { (query, log, rest) =>
+        underFault(FaultRule(ServiceCode("LimitExceededException"), Some("ListShards"))) {
+          watchingLogs()(said => eventually(said() should include("still exist was not found out")))
+          eventually(log.texts.exists(rest.contains) shouldBe true)
+        }
+        eventually(log.texts should contain allElementsOf rest)
+        query.stop()
+      }
+    }
+
     /** One of two shards is split, and goes past retention once its reader has begun.
       *
       * @param looks calls of the driver
