@@ -72,13 +72,13 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   private def happened(call: Call): Unit = state = state.after(call)
 
   /** Where the batch starts, and where the query ends, or the batch, if one of them has to end where the shards end now. */
-  private def begin(start: Offset, isAtOnce: Boolean): (PlanningState, Option[Bounds]) =
-    if (state.bounds.isDefined || !(isAtOnce || state.isEnding)) (source.begin(start), state.bounds)
-    else {
+  private def begin(start: Offset, isAtOnce: Boolean): (PlanningState, Option[Bounds]) = state.bounds match {
+    case None if isAtOnce || state.isEnding =>
       val (planning, ends) = currentEnds(start)
       if (state.isEnding) happened(Bounded(ends))
       (planning, Some(ends))
-    }
+    case known => (source.begin(start), known)
+  }
 
   @tailrec private def currentEnds(start: Offset): (PlanningState, Bounds) = {
     val planning = source.begin(start)
@@ -127,7 +127,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
     val isOutdated = source.failIfAny(view.statuses, planning.start)
     val batch      = if (isOutdated) None else decideEnd(start, planning, policy, view)
     // Without a batch AvailableNow ends, and other shards may have more.
-    val mayHaveMore = state.isEnding && view.statuses.valuesIterator.exists(_.failure.isDefined)
+    val mayHaveMore = policy.bounds.isDefined && view.statuses.valuesIterator.exists(_.failure.isDefined)
     if (batch.isEmpty && (isOutdated || mayHaveMore)) withReaders(start, source.begin(start), policy, isRetry)
     else batch
   }
