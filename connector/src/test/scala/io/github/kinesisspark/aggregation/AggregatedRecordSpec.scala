@@ -132,9 +132,9 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
 
     it("matches the KCL if all user records belong to the shard") {
       forAll(some) { records =>
-        val mine = records.filter(r => lower.contains(r.hashKey))
-        whenever(mine.nonEmpty) {
-          throughKcl(aggregated(mine), lower) shouldBe read(aggregated(mine), lower)
+        val own = records.filter(r => lower.contains(r.hashKey))
+        whenever(own.nonEmpty) {
+          throughKcl(aggregated(own), lower) shouldBe read(aggregated(own), lower)
         }
       }
     }

@@ -111,8 +111,8 @@ class CredentialsTest extends AnyFunSuite {
     val credentials =
       Credentials(ProviderClass(classOf[HadoopProvider].getName), "eu-west-1", ConnectionOptions.Default, endpoint)
     assert(credentials.provider.resolveCredentials().accessKeyId == "http://localhost:1 true")
-    val without = intercept[KinesisException](resolve(ProviderClass(classOf[Version1Provider].getName, parameters)))
-    assert(without.getMessage.contains("java.util.Map") && !without.getMessage.contains("from-map"))
+    val refused = intercept[KinesisException](resolve(ProviderClass(classOf[Version1Provider].getName, parameters)))
+    assert(refused.getMessage.contains("java.util.Map") && !refused.getMessage.contains("from-map"))
   }
 
   test("a provider class is loaded by the thread's context class loader, where Spark puts --jars") {
@@ -146,10 +146,10 @@ class CredentialsTest extends AnyFunSuite {
     Files.writeString(file, "[dev]\naws_access_key_id=dev-id\naws_secret_access_key=planted\n")
     withProperties("aws.sharedCredentialsFile" -> file.toString) {
       assertKeys(resolve(Profile("dev")), "dev-id", "planted")
-      val failure = intercept[Exception](resolve(Profile("nobody")))
-      val told    = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
-      assert(told.errorClass == "KINESIS_NO_CREDENTIALS" && told.getMessage.contains("nobody"))
-      assert(!told.getMessage.contains("planted") && !failure.toString.contains("planted"))
+      val failure  = intercept[Exception](resolve(Profile("nobody")))
+      val reported = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
+      assert(reported.errorClass == "KINESIS_NO_CREDENTIALS" && reported.getMessage.contains("nobody"))
+      assert(!reported.getMessage.contains("planted") && !failure.toString.contains("planted"))
     }
     Files.delete(file)
   }
@@ -194,10 +194,10 @@ class CredentialsTest extends AnyFunSuite {
           cache.before(() => CompletableFuture.completedFuture("called")).get(1, TimeUnit.MINUTES)
         )
         cache.close()
-        val told = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
-        assert(told.errorClass == "KINESIS_NO_CREDENTIALS")
-        assert(told.getMessage.contains(s"profile '$profile'") && told.getMessage.contains(expected))
-        assert(!told.getMessage.contains("planted"), command)
+        val reported = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
+        assert(reported.errorClass == "KINESIS_NO_CREDENTIALS")
+        assert(reported.getMessage.contains(s"profile '$profile'") && reported.getMessage.contains(expected))
+        assert(!reported.getMessage.contains("planted"), command)
       }
     finally home.close()
   }
@@ -427,7 +427,7 @@ class CredentialsTest extends AnyFunSuite {
   test("a role's credentials whose renewal fails are used until their last minute, with a try every ten seconds") {
     var now                                   = Instant.parse("2026-01-31T08:00:00Z")
     var asked                                 = 0
-    var held                                  = Seq.empty[String]
+    var monitors                              = Seq.empty[String]
     var answer: Option[AwsSessionCredentials] = None
     def keys(id: String)                      = Some(
       AwsSessionCredentials
@@ -442,7 +442,7 @@ class CredentialsTest extends AnyFunSuite {
       "role r",
       AwsCall.AssumeRole,
       () => {
-        asked += 1; held ++= HeldMonitors.here; answer.getOrElse(throw new IllegalStateException("STS is down"))
+        asked += 1; monitors ++= HeldMonitors.here; answer.getOrElse(throw new IllegalStateException("STS is down"))
       },
       () => (),
       () => now
@@ -459,7 +459,7 @@ class CredentialsTest extends AnyFunSuite {
     assert(intercept[IllegalStateException](id()).getMessage == "STS is down")
     answer = keys("two")
     assert(Seq(id(), id()) == Seq("two", "two"))
-    assert(held.isEmpty)
+    assert(monitors.isEmpty)
   }
 
   test("a refused role fails with KINESIS_ROLE_REFUSED") {

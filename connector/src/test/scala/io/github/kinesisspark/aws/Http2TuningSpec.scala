@@ -56,23 +56,23 @@ class Http2TuningSpec extends AnyFunSpec with Matchers {
 
   /** Keeps frames until they are released, as a subscription does that waits for demand. */
   private final class Frames extends ChannelInboundHandlerAdapter {
-    private val held = mutable.ArrayBuffer.empty[ByteBuf]
+    private val kept = mutable.ArrayBuffer.empty[ByteBuf]
 
     /** So far. */
     var count = 0L
 
     override def channelRead(context: ChannelHandlerContext, message: AnyRef): Unit = message match {
       case frame: Http2UnknownFrame =>
-        held += frame.content
+        kept += frame.content
         count += 1
       case _ => ()
     }
 
     /** Whether they were as they should be. */
     def release(as: Array[Byte]): Boolean = {
-      val isRight = held.forall(_.equals(Unpooled.wrappedBuffer(as)))
-      held.foreach(_.release(): Unit)
-      held.clear()
+      val isRight = kept.forall(_.equals(Unpooled.wrappedBuffer(as)))
+      kept.foreach(_.release(): Unit)
+      kept.clear()
       isRight
     }
   }

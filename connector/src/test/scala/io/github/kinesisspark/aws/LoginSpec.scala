@@ -68,15 +68,15 @@ final class LoginSpec extends AnyFunSpec with Matchers {
     }
 
     it("is renewed under the lock of its file alone, for which other clients of the same login wait") {
-      val trial = new Trial
-      var held  = Seq.empty[String]
+      val trial    = new Trial
+      var monitors = Seq.empty[String]
       trial.has(kept("one", minutes = 4))
       trial.answer = () => {
-        held = HeldMonitors.here
+        monitors = HeldMonitors.here
         kept("two", minutes = 120)
       }
       trial.token shouldBe "two"
-      held shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Turn")
+      monitors shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Turn")
     }
 
     it("that somebody else has renewed is read again, without a call") {

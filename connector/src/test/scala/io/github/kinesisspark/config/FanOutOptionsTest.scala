@@ -25,9 +25,9 @@ class FanOutOptionsTest extends AnyFunSuite {
   private def problems(options: (String, String)*): Seq[String] =
     intercept[OptionException](parse(options*)).problems
 
-  private def assertTells(told: Seq[String], words: String*): Unit = {
-    assert(told.size == 1, told)
-    words.foreach(word => assert(told.head.contains(word)))
+  private def assertReports(reported: Seq[String], words: String*): Unit = {
+    assert(reported.size == 1, reported)
+    words.foreach(word => assert(reported.head.contains(word)))
   }
 
   test("efo.consumerName is the only required option") {
@@ -48,10 +48,10 @@ class FanOutOptionsTest extends AnyFunSuite {
         Map("team" -> "data", "env" -> "prod", "note" -> "a=b", "empty" -> "")
     )
     for (text <- Seq("team", "=data", "a=b,", "aws:team=data", "team=a;b"))
-      assertTells(wrong(text), "efo.tags", "key=value")
-    assertTells(wrong("a=1,a=2"), "different keys")
-    assertTells(wrong((1 to 51).map(i => s"k$i=v").mkString(",")), "at most 50")
-    assertTells(
+      assertReports(wrong(text), "efo.tags", "key=value")
+    assertReports(wrong("a=1,a=2"), "different keys")
+    assertReports(wrong((1 to 51).map(i => s"k$i=v").mkString(",")), "at most 50")
+    assertReports(
       problems("efo.registration" -> "none", "efo.consumerArn.orders" -> ofOrders, "efo.tags" -> "a=b"),
       "registers no consumer to tag"
     )
@@ -110,21 +110,24 @@ class FanOutOptionsTest extends AnyFunSuite {
   test("efo options are checked but not used while recordPublisher is polling") {
     val kept = Seq("recordPublisher" -> "polling", "efo.registration" -> "none", "efo.deregisterOnStop" -> "true")
     assert(parse(kept*) == RecordPublisherConfig.Polling)
-    assertTells(
+    assertReports(
       problems((kept :+ ("efo.registration" -> "later"))*),
       "'efo.registration' must be one of lazy, eager, none"
     )
   }
 
   test("fan-out without a valid consumerName is refused if a stream lacks a consumer ARN") {
-    assertTells(problems(), "'efo.consumerName' is missing", "efo.consumerArn.<stream>")
-    assertTells(problems("efo.registration" -> "eager"), "'efo.consumerName' is missing")
-    assertTells(problems("efo.consumerName" -> "my app"), "'efo.consumerName' must be 1 to 128 letters", "'my app'")
-    assertTells(problems("streamName" -> "orders,refunds", "efo.consumerArn.orders" -> ofOrders), "'efo.consumerName'")
+    assertReports(problems(), "'efo.consumerName' is missing", "efo.consumerArn.<stream>")
+    assertReports(problems("efo.registration" -> "eager"), "'efo.consumerName' is missing")
+    assertReports(problems("efo.consumerName" -> "my app"), "'efo.consumerName' must be 1 to 128 letters", "'my app'")
+    assertReports(
+      problems("streamName" -> "orders,refunds", "efo.consumerArn.orders" -> ofOrders),
+      "'efo.consumerName'"
+    )
   }
 
   test("efo.registration=none without a consumer ARN is refused, and each missing option is named") {
-    assertTells(problems("efo.registration" -> "none"), "stream orders", "'efo.consumerArn.orders'")
+    assertReports(problems("efo.registration" -> "none"), "stream orders", "'efo.consumerArn.orders'")
     assert(
       problems("streamName" -> "orders,refunds", "efo.registration" -> "none", "efo.consumerName" -> "app").size == 2
     )
@@ -132,7 +135,7 @@ class FanOutOptionsTest extends AnyFunSuite {
 
   test("efo.registration=none is refused with deregisterOnStop=true and accepted with false") {
     val none = Seq("efo.registration" -> "none", "efo.consumerArn.orders" -> ofOrders)
-    assertTells(
+    assertReports(
       problems((none :+ ("efo.deregisterOnStop" -> "true"))*),
       "'efo.deregisterOnStop' is true",
       "Leave it out"
@@ -146,13 +149,13 @@ class FanOutOptionsTest extends AnyFunSuite {
     val kept = "efo.deregisterOnStop" -> "false"
     assert(fanOut(tagged(49)*).tags.size == 49)
     assert(fanOut((tagged(50) :+ kept)*).tags.size == 50)
-    assertTells(
+    assertReports(
       problems(tagged(50)*),
       "'efo.tags' has 50 tags",
       "kinesis-spark:query",
       "'efo.deregisterOnStop' to false"
     )
-    assertTells(
+    assertReports(
       problems("efo.consumerName" -> "app", "efo.tags" -> "kinesis-spark:query=mine", kept),
       "'efo.tags' has the key kinesis-spark:query"
     )
@@ -160,32 +163,32 @@ class FanOutOptionsTest extends AnyFunSuite {
 
   test("a consumer ARN is refused if it is malformed or of another stream or region") {
     for (no <- Seq("app", s"$account/orders", s"$account/orders/consumer/app", s"$account/orders/consumer/a b:1"))
-      assertTells(
+      assertReports(
         problems("efo.consumerArn.orders" -> no).filter(_.contains("must be")),
         "the ARN of a stream consumer",
         no
       )
-    assertTells(problems("efo.consumerArn.orders" -> ofRefunds), s"a consumer of $account/refunds, not of orders")
+    assertReports(problems("efo.consumerArn.orders" -> ofRefunds), s"a consumer of $account/refunds, not of orders")
     val elsewhere = problems(
       "streamName"             -> null,
       "streamArn"              -> "arn:aws:kinesis:us-east-1:000000000000:stream/orders",
       "efo.consumerArn.orders" -> ofOrders
     )
-    assertTells(elsewhere, "not of arn:aws:kinesis:us-east-1")
+    assertReports(elsewhere, "not of arn:aws:kinesis:us-east-1")
   }
 
   test("a consumer ARN is refused if its stream is not read, missing, or given twice") {
     val name = "efo.consumerName" -> "app"
-    assertTells(
+    assertReports(
       problems(name, "efo.consumerArn.ordres" -> ofOrders),
       "'ordres' is not read here",
       "'efo.consumerArn.orders'"
     )
-    assertTells(problems(name, "efo.consumerArn" -> ofOrders), "lacks the stream", "efo.consumerArn.<stream>")
-    assertTells(
+    assertReports(problems(name, "efo.consumerArn" -> ofOrders), "lacks the stream", "efo.consumerArn.<stream>")
+    assertReports(
       problems("efo.consumerArn.orders" -> ofOrders, "efo.consumerArn.ORDERS" -> ofOrders),
       "one option. Give it once"
     )
-    assertTells(problems(name, "efo.consumerArn.<stream>" -> ofOrders), "'<stream>' is not read here")
+    assertReports(problems(name, "efo.consumerArn.<stream>" -> ofOrders), "'<stream>' is not read here")
   }
 }

@@ -33,12 +33,12 @@ class SourceOptionsTest extends AnyFunSuite {
 
   /** The only problem of a source that is otherwise right. */
   private def problem(options: (String, String)*): String = {
-    val told = problems((options :+ ("streamName" -> "events"))*)
-    assert(told.size == 1, told)
-    told.head
+    val reported = problems((options :+ ("streamName" -> "events"))*)
+    assert(reported.size == 1, reported)
+    reported.head
   }
 
-  private def assertTells(text: String, words: String*): Unit = words.foreach(word => assert(text.contains(word)))
+  private def assertReports(text: String, words: String*): Unit = words.foreach(word => assert(text.contains(word)))
 
   test("streamName is the only required source option, and all others have their defaults") {
     assert(
@@ -123,7 +123,7 @@ class SourceOptionsTest extends AnyFunSuite {
   test("maxShardSkew is on by default, and off, 0 and 0s turn it off") {
     assert(events().admission.maxShardSkew.nonEmpty)
     for (word <- Seq("off", "OFF", "0", "0s")) assert(events("maxShardSkew" -> word).admission.maxShardSkew.isEmpty)
-    assertTells(problem("maxShardSkew" -> "much"), "10 seconds", "off", "'much'")
+    assertReports(problem("maxShardSkew" -> "much"), "10 seconds", "off", "'much'")
   }
 
   test("option names are matched in any case") {
@@ -181,7 +181,7 @@ class SourceOptionsTest extends AnyFunSuite {
     val both    = "streamArn" -> s"$east,$west"
     val options = parse(both, s"stream.$west.startingPosition" -> "TRIM_HORIZON")
     assert(options.streams.map(_.startingPosition) == Seq(None, Some(StartingPosition.TrimHorizon)))
-    assertTells(
+    assertReports(
       problems(both, "stream.events.startingPosition" -> "LATEST").head,
       "may be",
       east,
@@ -189,7 +189,7 @@ class SourceOptionsTest extends AnyFunSuite {
       "Write its ARN instead of its name"
     )
     val unconsumed = problems(both, "recordPublisher" -> "efo", "efo.registration" -> "none")
-    assertTells(unconsumed.mkString, s"'efo.consumerArn.$east'", s"'efo.consumerArn.$west'")
+    assertReports(unconsumed.mkString, s"'efo.consumerArn.$east'", s"'efo.consumerArn.$west'")
   }
 
   test("the general client options don't contain per-stream options") {
@@ -265,19 +265,21 @@ class SourceOptionsTest extends AnyFunSuite {
       )
     )
     assert(parsed.client.credentials == keys("k", "s", Some("t")))
-    def told(options: (String, String)*)(words: String*): Unit =
-      assertTells(problem((general ++ options): _*), words: _*)
-    told("stream.events.accessKeyId" -> "x")(
+    def assertRefused(options: (String, String)*)(words: String*): Unit =
+      assertReports(problem((general ++ options): _*), words: _*)
+    assertRefused("stream.events.accessKeyId" -> "x")(
       "'stream.events.accessKeyId' is given without 'stream.events.secretAccessKey'"
     )
-    told("stream.events.sessionToken" -> "x")("without 'stream.events.accessKeyId' and 'stream.events.secretAccessKey'")
-    told("stream.events.profile" -> "dev", "stream.events.credentialsProvider" -> "a.B")(
+    assertRefused("stream.events.sessionToken" -> "x")(
+      "without 'stream.events.accessKeyId' and 'stream.events.secretAccessKey'"
+    )
+    assertRefused("stream.events.profile" -> "dev", "stream.events.credentialsProvider" -> "a.B")(
       "'stream.events.profile' and 'stream.events.credentialsProvider' contradict"
     )
-    told("stream.events.credentialsProvider.vault" -> "x")(
+    assertRefused("stream.events.credentialsProvider.vault" -> "x")(
       "'stream.events.credentialsProvider.vault' is given without 'stream.events.credentialsProvider'"
     )
-    told("stream.evnets.credentialsProvider.vault" -> "x")("'evnets' is not read here")
+    assertRefused("stream.evnets.credentialsProvider.vault" -> "x")("'evnets' is not read here")
   }
 
   test("a chain of roles, a web identity and a role's session are parsed") {
@@ -357,53 +359,60 @@ class SourceOptionsTest extends AnyFunSuite {
   }
 
   test("client options that contradict each other or lack their other half are refused") {
-    def told(options: (String, String)*)(words: String*): Unit =
-      assertTells(problems((("streamName" -> "a") +: options)*).mkString("\n"), words*)
-    told("fips" -> "true", "endpoint" -> "http://localhost:1")("'fips' and 'endpoint' contradict")
-    told("dualStack" -> "true", "roleArn" -> role, "stsEndpoint" -> "http://localhost:1")(
+    def assertRefused(options: (String, String)*)(words: String*): Unit =
+      assertReports(problems((("streamName" -> "a") +: options)*).mkString("\n"), words*)
+    assertRefused("fips" -> "true", "endpoint" -> "http://localhost:1")("'fips' and 'endpoint' contradict")
+    assertRefused("dualStack" -> "true", "roleArn" -> role, "stsEndpoint" -> "http://localhost:1")(
       "'dualStack' and 'stsEndpoint'"
     )
-    told("proxyUser" -> "u", "proxyPassword" -> "p")("'proxyUser' is given without 'proxy'")
-    told("proxy" -> "http://proxy:3128", "proxyUser" -> "u")("'proxyUser' and 'proxyPassword' belong together")
-    told("proxy" -> "http://proxy")("lacks the port")
-    told("noProxy" -> "a b", "proxy" -> "http://proxy:1")("'noProxy' must be", "a host's name")
-    told("webIdentityTokenFile" -> "/token")("good for a role alone")
-    told("webIdentityTokenFile" -> "/token", "profile" -> "dev", "roleArn" -> role)("contradict each other")
-    told("webIdentityTokenFile" -> "/token", "roleArn" -> role, "externalId" -> "x-1")("'externalId' has no use")
-    told("roleChain" -> role)("'roleChain' is given without 'roleArn'")
-    told("roleArn" -> role, "roleChain" -> "reader")("'roleChain' must be", "the ARN of a role")
-    told("roleArn" -> role, "roleChain" -> s"$role a b")("'roleChain' must be", "2 to 1224 letters")
-    told("roleArn" -> role, "roleChain" -> s"$role-1 ext-1", "webIdentityTokenFile" -> "/token")("external ID ext-1")
-    told("roleArn" -> role, "roleChain" -> role, "roleDuration" -> "2h")("'roleDuration' is more than an hour")
-    told("roleArn" -> role, "roleDuration" -> "1m")("'roleDuration' must be", "15 minutes")
+    assertRefused("proxyUser" -> "u", "proxyPassword" -> "p")("'proxyUser' is given without 'proxy'")
+    assertRefused("proxy" -> "http://proxy:3128", "proxyUser" -> "u")("'proxyUser' and 'proxyPassword' belong together")
+    assertRefused("proxy" -> "http://proxy")("lacks the port")
+    assertRefused("noProxy" -> "a b", "proxy" -> "http://proxy:1")("'noProxy' must be", "a host's name")
+    assertRefused("webIdentityTokenFile" -> "/token")("good for a role alone")
+    assertRefused("webIdentityTokenFile" -> "/token", "profile" -> "dev", "roleArn" -> role)("contradict each other")
+    assertRefused("webIdentityTokenFile" -> "/token", "roleArn" -> role, "externalId" -> "x-1")(
+      "'externalId' has no use"
+    )
+    assertRefused("roleChain" -> role)("'roleChain' is given without 'roleArn'")
+    assertRefused("roleArn" -> role, "roleChain" -> "reader")("'roleChain' must be", "the ARN of a role")
+    assertRefused("roleArn" -> role, "roleChain" -> s"$role a b")("'roleChain' must be", "2 to 1224 letters")
+    assertRefused("roleArn" -> role, "roleChain" -> s"$role-1 ext-1", "webIdentityTokenFile" -> "/token")(
+      "external ID ext-1"
+    )
+    assertRefused("roleArn" -> role, "roleChain" -> role, "roleDuration" -> "2h")("'roleDuration' is more than an hour")
+    assertRefused("roleArn" -> role, "roleDuration" -> "1m")("'roleDuration' must be", "15 minutes")
     val keys = Seq("accessKeyId" -> "id", "secretAccessKey" -> "secret")
-    told(keys :+ ("stsRegion" -> "us-east-1"): _*)("'stsRegion' is given without 'roleArn'")
-    told("credentialsProvider.vault" -> "https://vault")("'credentialsProvider.vault' is given without")
+    assertRefused(keys :+ ("stsRegion" -> "us-east-1"): _*)("'stsRegion' is given without 'roleArn'")
+    assertRefused("credentialsProvider.vault" -> "https://vault")("'credentialsProvider.vault' is given without")
   }
 
   test("options without a stream are refused, also if load() has a path") {
-    assertTells(problems().head, "streamName", "streamArn")
-    assertTells(problems("path" -> "events").head, "load()")
+    assertReports(problems().head, "streamName", "streamArn")
+    assertReports(problems("path" -> "events").head, "load()")
   }
 
   test("streamName together with streamArn is refused") {
-    assertTells(problems("streamName" -> "a", "streamArn" -> ordersArn).head, "both given", "one of them")
+    assertReports(problems("streamName" -> "a", "streamArn" -> ordersArn).head, "both given", "one of them")
   }
 
   test("stream lists are refused if they hold empty items, duplicates, bad names or bad ARNs") {
-    assertTells(problems("streamName" -> "a,,b").head, "'streamName'", "without empty items")
-    assertTells(problems("streamName" -> "").head, "'streamName'", "without empty items")
-    assertTells(problems("streamName" -> "a,b,a").head, "duplicates", "'a'")
-    assertTells(problems("streamArn" -> s"$ordersArn,$ordersArn").head, "duplicates", ordersArn)
-    assertTells(problems("streamName" -> "a b").head, "letters, digits", "'a b'")
-    assertTells(problems("streamName" -> ordersArn).head, "the option is streamArn")
-    assertTells(problems("streamArn" -> "arn:aws:s3:::bucket").head, "arn:aws:kinesis:<region>:<account>:stream/<name>")
+    assertReports(problems("streamName" -> "a,,b").head, "'streamName'", "without empty items")
+    assertReports(problems("streamName" -> "").head, "'streamName'", "without empty items")
+    assertReports(problems("streamName" -> "a,b,a").head, "duplicates", "'a'")
+    assertReports(problems("streamArn" -> s"$ordersArn,$ordersArn").head, "duplicates", ordersArn)
+    assertReports(problems("streamName" -> "a b").head, "letters, digits", "'a b'")
+    assertReports(problems("streamName" -> ordersArn).head, "the option is streamArn")
+    assertReports(
+      problems("streamArn" -> "arn:aws:s3:::bucket").head,
+      "arn:aws:kinesis:<region>:<account>:stream/<name>"
+    )
   }
 
   test("an unknown option is refused with the nearest name and without its value") {
-    val told = problem("startPosition" -> "hidden-value")
-    assertTells(told, "'startPosition'", "Did you mean 'startingPosition'?")
-    assert(!told.contains("hidden-value"))
+    val reported = problem("startPosition" -> "hidden-value")
+    assertReports(reported, "'startPosition'", "Did you mean 'startingPosition'?")
+    assert(!reported.contains("hidden-value"))
     assert(problem("regoin" -> "x").contains("'region'"))
     assert(problem("maxRecordPerTriger" -> "1").contains("'maxRecordsPerTrigger'"))
     assert(!problem("zzzzzzzz" -> "1").contains("Did you mean"))
@@ -432,90 +441,90 @@ class SourceOptionsTest extends AnyFunSuite {
   }
 
   test("JSON positions are refused if a stream is unknown, missing or given twice") {
-    assertTells(
+    assertReports(
       problem("startingPosition" -> """{"events":"LATEST","orders":"LATEST"}"""),
       "stream 'orders'",
       "not read here"
     )
     val both = Seq("streamName" -> "a,b", "startingPosition" -> """{"a":"LATEST"}""")
-    assertTells(problems(both: _*).head, "no position of stream b", "'stream.b.startingPosition'")
+    assertReports(problems(both: _*).head, "no position of stream b", "'stream.b.startingPosition'")
     assert(parse(both :+ ("stream.b.startingPosition" -> "LATEST"): _*).streams.size == 2)
     val arn = "arn:aws:kinesis:eu-west-1:123456789012:stream/events"
-    assertTells(
+    assertReports(
       problem("startingPosition" -> s"""{"events":"LATEST","$arn":"LATEST"}"""),
       "several positions of stream events"
     )
   }
 
   test("endingPosition is refused if no record can precede it") {
-    assertTells(problem("endingPosition" -> "TRIM_HORIZON"), "nothing comes before the oldest record")
-    assertTells(
+    assertReports(problem("endingPosition" -> "TRIM_HORIZON"), "nothing comes before the oldest record")
+    assertReports(
       problem("startingPosition" -> "AT_TIMESTAMP:2000", "endingPosition" -> "AT_TIMESTAMP:1000"),
       "'endingPosition' (1970-01-01T00:00:01Z) is not after 'startingPosition'"
     )
   }
 
   test("one option under two names is refused") {
-    assertTells(problem("region" -> "eu-west-1", "REGION" -> "eu-west-1"), "'REGION' and 'region'", "Give it once")
-    assertTells(problem("startingPosition" -> "LATEST", "initialPosition" -> "LATEST"), "Give it once")
-    assertTells(problem("stream.events.region" -> "eu-west-1", "stream.events.REGION" -> "eu-west-1"), "Give it once")
+    assertReports(problem("region" -> "eu-west-1", "REGION" -> "eu-west-1"), "'REGION' and 'region'", "Give it once")
+    assertReports(problem("startingPosition" -> "LATEST", "initialPosition" -> "LATEST"), "Give it once")
+    assertReports(problem("stream.events.region" -> "eu-west-1", "stream.events.REGION" -> "eu-west-1"), "Give it once")
   }
 
   test("a per-stream option is refused if its stream is not read or it is not a per-stream option") {
-    assertTells(problem("stream.evnets.region" -> "eu-west-1"), "'evnets' is not read here", "'stream.events.region'")
-    assertTells(problem("stream.zzzzzzzzz.region" -> "eu-west-1"), "not read here", "The streams are events")
-    assertTells(problem("stream.events.readerBufferSize" -> "64m"), "can't be set per stream")
-    assertTells(problem("stream.events.regoin" -> "x"), "Did you mean 'stream.events.region'?")
-    assertTells(problem("stream.events" -> "x"), "stream.<name>.<option>")
+    assertReports(problem("stream.evnets.region" -> "eu-west-1"), "'evnets' is not read here", "'stream.events.region'")
+    assertReports(problem("stream.zzzzzzzzz.region" -> "eu-west-1"), "not read here", "The streams are events")
+    assertReports(problem("stream.events.readerBufferSize" -> "64m"), "can't be set per stream")
+    assertReports(problem("stream.events.regoin" -> "x"), "Did you mean 'stream.events.region'?")
+    assertReports(problem("stream.events" -> "x"), "stream.<name>.<option>")
   }
 
   test("an invalid value is refused with the option, the accepted values and the given value") {
-    assertTells(
+    assertReports(
       problem("startingPosition" -> "EARLIEST"),
       "'startingPosition' must be",
       "TRIM_HORIZON",
       "It is 'EARLIEST'"
     )
-    assertTells(problem("maxRecordsPerTrigger" -> "many"), "a whole number greater than 0", "'many'")
-    assertTells(problem("maxRecordsPerTrigger" -> "-5"), "greater than 0", "'-5'")
-    assertTells(problem("maxBytesPerTrigger" -> "64x"), "a size", "'64x'")
-    assertTells(problem("polling.callsPerSecond" -> "6"), "from 1 to 5", "'6'")
-    assertTells(problem("polling.callsPerSecond" -> "0"), "greater than 0", "'0'")
-    assertTells(problem("readerBufferSize" -> "1m"), "at least 16m", "'1m'")
-    assertTells(problem("shardDiscoveryInterval" -> "0"), "at least 100 milliseconds")
-    assertTells(problem("failOnDataLoss" -> "maybe"), "true or false")
-    assertTells(problem("region" -> "Europe"), "name of an AWS region")
-    assertTells(problem("endpoint" -> "localhost:4567"), "http://localhost:4567")
-    assertTells(problem("recordPublisher" -> "push"), "polling, efo")
-    assertTells(problem("roleArn" -> "reader"), "arn:aws:iam::<account>:role/<name>")
-    assertTells(problem("stream.events.startingPosition" -> "x"), "'stream.events.startingPosition' must be")
+    assertReports(problem("maxRecordsPerTrigger" -> "many"), "a whole number greater than 0", "'many'")
+    assertReports(problem("maxRecordsPerTrigger" -> "-5"), "greater than 0", "'-5'")
+    assertReports(problem("maxBytesPerTrigger" -> "64x"), "a size", "'64x'")
+    assertReports(problem("polling.callsPerSecond" -> "6"), "from 1 to 5", "'6'")
+    assertReports(problem("polling.callsPerSecond" -> "0"), "greater than 0", "'0'")
+    assertReports(problem("readerBufferSize" -> "1m"), "at least 16m", "'1m'")
+    assertReports(problem("shardDiscoveryInterval" -> "0"), "at least 100 milliseconds")
+    assertReports(problem("failOnDataLoss" -> "maybe"), "true or false")
+    assertReports(problem("region" -> "Europe"), "name of an AWS region")
+    assertReports(problem("endpoint" -> "localhost:4567"), "http://localhost:4567")
+    assertReports(problem("recordPublisher" -> "push"), "polling, efo")
+    assertReports(problem("roleArn" -> "reader"), "arn:aws:iam::<account>:role/<name>")
+    assertReports(problem("stream.events.startingPosition" -> "x"), "'stream.events.startingPosition' must be")
   }
 
   test("minRecordsPerTrigger above maxRecordsPerTrigger is refused") {
-    assertTells(problem("minRecordsPerTrigger" -> "10", "maxRecordsPerTrigger" -> "5"), "(10)", "(5)")
+    assertReports(problem("minRecordsPerTrigger" -> "10", "maxRecordsPerTrigger" -> "5"), "(10)", "(5)")
   }
 
   test("contradictory and incomplete credentials are refused") {
     val keys = Seq("accessKeyId" -> "a", "secretAccessKey" -> "b")
-    assertTells(problem((keys :+ ("profile" -> "dev"))*), "'profile' and 'accessKeyId' contradict")
-    assertTells(
+    assertReports(problem((keys :+ ("profile" -> "dev"))*), "'profile' and 'accessKeyId' contradict")
+    assertReports(
       problem((keys :+ ("credentialsProvider" -> "a.B"))*),
       "'credentialsProvider' and 'accessKeyId' contradict"
     )
-    assertTells(problem("profile" -> "dev", "credentialsProvider" -> "a.B"), "contradict")
-    assertTells(problem("accessKeyId" -> "a"), "without 'secretAccessKey'")
-    assertTells(problem("secretAccessKey" -> "a"), "without 'accessKeyId'")
-    assertTells(problem("sessionToken" -> "a"), "'sessionToken'", "without")
-    assertTells(problem("externalId" -> "x-1"), "'externalId'", "without 'roleArn'")
-    assertTells(problem("roleSessionName" -> "job"), "'roleSessionName'", "without 'roleArn'")
-    assertTells(problem("stream.events.externalId" -> "x-1"), "'stream.events.externalId'", "no 'roleArn'")
+    assertReports(problem("profile" -> "dev", "credentialsProvider" -> "a.B"), "contradict")
+    assertReports(problem("accessKeyId" -> "a"), "without 'secretAccessKey'")
+    assertReports(problem("secretAccessKey" -> "a"), "without 'accessKeyId'")
+    assertReports(problem("sessionToken" -> "a"), "'sessionToken'", "without")
+    assertReports(problem("externalId" -> "x-1"), "'externalId'", "without 'roleArn'")
+    assertReports(problem("roleSessionName" -> "job"), "'roleSessionName'", "without 'roleArn'")
+    assertReports(problem("stream.events.externalId" -> "x-1"), "'stream.events.externalId'", "no 'roleArn'")
   }
 
   test("a region that differs from the region of the stream ARN is refused") {
-    val told = problems("streamArn" -> s"$ordersArn,$clicksArn", "region" -> "eu-west-1")
-    assert(told.size == 1)
-    assertTells(told.head, "'region' is eu-west-1", clicksArn, "us-east-1", "Leave 'region' out")
-    assertTells(
+    val reported = problems("streamArn" -> s"$ordersArn,$clicksArn", "region" -> "eu-west-1")
+    assert(reported.size == 1)
+    assertReports(reported.head, "'region' is eu-west-1", clicksArn, "us-east-1", "Leave 'region' out")
+    assertReports(
       problems("streamArn" -> ordersArn, "stream.orders.region" -> "us-east-1").head,
       "'stream.orders.region'"
     )
@@ -523,10 +532,10 @@ class SourceOptionsTest extends AnyFunSuite {
   }
 
   test("all invalid source options are reported in one error") {
-    val told = problems("streamName" -> "a", "regoin" -> "x", "maxBytesPerTrigger" -> "x", "accessKeyId" -> "x")
-    assert(told.size == 3)
+    val reported = problems("streamName" -> "a", "regoin" -> "x", "maxBytesPerTrigger" -> "x", "accessKeyId" -> "x")
+    assert(reported.size == 3)
     val text = intercept[OptionException](parse("regoin" -> "x")).getMessage
-    assertTells(text, "2 problems", "\n  - ")
+    assertReports(text, "2 problems", "\n  - ")
   }
 
   test("parsed options are equal after Java serialization") {

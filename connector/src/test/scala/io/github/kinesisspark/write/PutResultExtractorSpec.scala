@@ -133,7 +133,7 @@ class PutResultExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckPro
       text("ErrorCode", result.errorCode),
       text("ErrorMessage", result.errorMessage),
       () => {
-        to.writeObjectFieldStart("Unheard")
+        to.writeObjectFieldStart("Unknown")
         to.writeStringField("ShardId", "no shard of the result")
         to.writeEndObject()
       }

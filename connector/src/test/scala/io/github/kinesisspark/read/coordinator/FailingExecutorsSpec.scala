@@ -20,9 +20,9 @@ class FailingExecutorsSpec extends AnyFunSpec with Matchers {
     it("reads nothing for a minute while another is there, and longer each time it fails after that") {
       usable(failed(0.seconds), at = 59.seconds) shouldBe Right(Set(two))
       usable(failed(0.seconds), at = 60.seconds) shouldBe Right(Set(one, two))
-      val again = failed(0.seconds, 61.seconds)
-      usable(again, at = 180.seconds) shouldBe Right(Set(two))
-      usable(again, at = 181.seconds) shouldBe Right(Set(one, two))
+      val failedTwice = failed(0.seconds, 61.seconds)
+      usable(failedTwice, at = 180.seconds) shouldBe Right(Set(two))
+      usable(failedTwice, at = 181.seconds) shouldBe Right(Set(one, two))
     }
 
     it("rests no longer for failing again while it rests") {

@@ -78,7 +78,7 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
           val kept = cluster.own.find(_ != lost).get
           world.put(0)
           cluster.batch(meanwhile = {
-            cluster.part(lost)
+            cluster.isolate(lost)
             awaitReaders(world, kept)
           })
           world.put(0)
@@ -97,7 +97,7 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
           cluster.catchUp()
           world.put(0)
           cluster.batch(meanwhile = {
-            cluster.part(lost)
+            cluster.isolate(lost)
             cluster.present = Vector(kept)
             awaitReaders(world, kept)
           })
@@ -115,7 +115,7 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
           val cluster = world.cluster(publisher, executors = 2)
           cluster.catchUp()
           val lost = cluster.home(0).get
-          cluster.part(lost)
+          cluster.isolate(lost)
           val end = (100.seconds / Speed).fromNow
           while (end.hasTimeLeft()) {
             world.put(0)
@@ -184,7 +184,7 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
         cluster.catchUp()
         val lost = cluster.home(0).get
         val kept = cluster.own.find(_ != lost).get
-        cluster.part(lost)
+        cluster.isolate(lost)
         while (cluster.home(0).contains(lost)) cluster.batch()
         def taken = world.service.subscribed.filter(_._2 == shardId(0)).map(_._1)
         eventually(taken.last shouldBe kept.place)

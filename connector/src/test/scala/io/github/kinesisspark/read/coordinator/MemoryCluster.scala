@@ -138,8 +138,8 @@ final class MemoryCluster(
     pool.unfollow(ShardKey(stream, shardId(shard)), onNews)
   }
 
-  /** Neither this driver nor that executor hears the other. */
-  def part(executor: Executor): Unit = {
+  /** No message passes between this driver and that executor. */
+  def isolate(executor: Executor): Unit = {
     network.cut(name, executor.place)
     network.cut(executor.place, name)
   }

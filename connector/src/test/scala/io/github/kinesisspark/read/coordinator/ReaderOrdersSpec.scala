@@ -88,9 +88,9 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(planned, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
     }
 
-    it("are heard by the report of the first one, however often they are sent again unchanged") {
-      val again = next(next(first.undone(1), task(0, 0), task(1, 0)).get._1.undone(2), task(0, 0), task(1, 0)).get._1
-      (again.number, again.lastOfAllShards, again.awaited) shouldBe ((3, 3, 1))
+    it("count as reported by the report of the first one, however often they are repeated unchanged") {
+      val repeated = next(next(first.undone(1), task(0, 0), task(1, 0)).get._1.undone(2), task(0, 0), task(1, 0)).get._1
+      (repeated.number, repeated.lastOfAllShards, repeated.awaited) shouldBe ((3, 3, 1))
       next(first.undone(1), task(0, 0)).get._1.awaited shouldBe 2
     }
 

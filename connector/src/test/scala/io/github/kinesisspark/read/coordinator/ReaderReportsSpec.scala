@@ -48,7 +48,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
   )
 
   private def records(reports: ReaderReports) =
-    reports.now("1").statuses.map { case (shard, told) => shard -> told.status.records }
+    reports.now("1").statuses.map { case (shard, reported) => shard -> reported.status.records }
 
   private def waited(reports: ReaderReports, seen: Long, atMost: FiniteDuration): FiniteDuration = {
     val began = System.nanoTime()
@@ -107,9 +107,9 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     }
 
     it("of a wait for memory don't count if records were dropped since") {
-      val told = ReaderReports.ReportedStatus(status(0, 0).copy(starved = true), atNanos = 0, applied = 3)
-      told.now(nowNanos = 0, committed = 3).starved shouldBe true
-      told.now(nowNanos = 0, committed = 4).starved shouldBe false
+      val reported = ReaderReports.ReportedStatus(status(0, 0).copy(starved = true), atNanos = 0, applied = 3)
+      reported.now(nowNanos = 0, committed = 3).starved shouldBe true
+      reported.now(nowNanos = 0, committed = 4).starved shouldBe false
     }
   }
 

@@ -23,8 +23,8 @@ class ShardAssignmentsSpec extends AnyFunSpec with Matchers {
     val listing = shards.zipWithIndex.map { case (s, n) =>
       Shard(s.shardId, Nil, HashKeyRange(keys / 12 * n, keys / 12 * (n + 1) - 1), closed = false)
     }
-    val beginning = listing.map(_.id -> TrimHorizon).toVector
-    PlanningState(KinesisOffset.initial, Map(stream -> PlanningState.Stream(1L, Lineage(listing), beginning)))
+    val initialPositions = listing.map(_.id -> TrimHorizon).toVector
+    PlanningState(KinesisOffset.initial, Map(stream -> PlanningState.Stream(1L, Lineage(listing), initialPositions)))
   }
 
   /** A planning: the readers are asked, and those of `deaf` don't answer. Returns who was asked. */

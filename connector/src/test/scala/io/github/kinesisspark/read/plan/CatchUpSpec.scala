@@ -119,15 +119,15 @@ object CatchUpSpec {
       if (!planning) clocks = clocks.begin(shards.map(s => s.key -> s.buffer.base).toMap, _ => Nil, _ => true, now)
       planning = true
       clocks = clocks.afterReports(shards.map(s => s.key -> s.time.reached), now)
-      val held = shards.map(s => BatchEnds.BufferedRange(s.all, s.ahead, s.tip.cut(_)))
-      if (alignment.blocks(held.map(_.ahead), isStarved = false)) {
+      val buffered = shards.map(s => BatchEnds.BufferedRange(s.all, s.ahead, s.status.cut(_)))
+      if (alignment.blocks(buffered.map(_.ahead), isStarved = false)) {
         waited += SECONDS.toNanos(1) / 10
         longestWait = longestWait.max(waited)
       } else {
         waited = 0
         val ends = BatchEnds(limits, alignment, random.nextInt(1000).toLong, Vector.empty)
-        val cuts = shards.zip(ends.of(held)).collect { case (s, Some(cut)) => s.key -> cut }.toMap
-        if (held.exists(_.all.records > 0) && !cuts.values.exists(_.records > 0)) stalls += 1
+        val cuts = shards.zip(ends.of(buffered)).collect { case (s, Some(cut)) => s.key -> cut }.toMap
+        if (buffered.exists(_.all.records > 0) && !cuts.values.exists(_.records > 0)) stalls += 1
         take(cuts)
         // A batch may take longer than the patience.
         if (random.nextInt(20) == 0) now += 2 * Patience
@@ -183,7 +183,7 @@ object CatchUpSpec {
 
       def all: CutPoint = CutPoint(buffer.tip, buffer.records, buffer.bytes, buffer.newestArrival, None)
 
-      def tip: ReaderStatus = statusOf(key, buffer, spacing)
+      def status: ReaderStatus = statusOf(key, buffer, spacing)
         .copy(reached = time.reached, density = time.density, millisBehind = behind)
 
       def ahead: WatermarkAlignment.Ahead = WatermarkAlignment.Ahead(
@@ -193,11 +193,11 @@ object CatchUpSpec {
       )
 
       def take(cut: CutPoint): Vector[KinesisRecord] = {
-        val mine = records.slice(taken, taken + cut.records.toInt)
-        buffer.slice(buffer.base, cut.position).map(_.toVector) shouldHold mine
-        taken += mine.size
+        val own = records.slice(taken, taken + cut.records.toInt)
+        buffer.slice(buffer.base, cut.position).map(_.toVector) shouldHold own
+        taken += own.size
         buffer = buffer.dropTo(cut.position).get
-        mine
+        own
       }
 
       private def at(index: Int) = if (index < 0) records.head.arrivalMillis else records(index).arrivalMillis

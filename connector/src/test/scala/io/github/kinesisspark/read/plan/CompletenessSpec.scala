@@ -20,36 +20,38 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
     KinesisOffset(Map(stream -> StreamOffset(1L, progress).copy(completeTo = completeTo)))
   }
 
-  private def told(known: Completeness, end: KinesisOffset) = known.recordIn(end).streams(stream).completeTo
+  private def recorded(known: Completeness, end: KinesisOffset) = known.recordIn(end).streams(stream).completeTo
 
   describe("the time up to which a stream is complete") {
     it("is the earliest time of its shards, whenever each was reported") {
       val end   = offset(None, 0, 1)
       val first = Completeness().after(Map(key(0) -> 500L), end)
-      told(first, end) shouldBe None
+      recorded(first, end) shouldBe None
       val both = first.after(Map(key(1) -> 300L), end)
-      told(both, end) shouldBe Some(300L)
-      told(both.after(Map(key(1) -> 900L), end), end) shouldBe Some(500L)
+      recorded(both, end) shouldBe Some(300L)
+      recorded(both.after(Map(key(1) -> 900L), end), end) shouldBe Some(500L)
     }
 
     it("never decreases") {
       val end = offset(Some(400L), 0, 1)
-      told(Completeness(), end) shouldBe Some(400L)
-      told(Completeness().after(Map(key(0) -> 500L), end), end) shouldBe Some(400L)
-      told(Completeness().after(Map(key(0) -> 500L, key(1) -> 300L), end), end) shouldBe Some(400L)
+      recorded(Completeness(), end) shouldBe Some(400L)
+      recorded(Completeness().after(Map(key(0) -> 500L), end), end) shouldBe Some(400L)
+      recorded(Completeness().after(Map(key(0) -> 500L, key(1) -> 300L), end), end) shouldBe Some(400L)
       val later = Completeness().after(Map(key(0) -> 500L), end).after(Map(key(0) -> 100L, key(1) -> 600L), end)
-      told(later, end) shouldBe Some(500L)
+      recorded(later, end) shouldBe Some(500L)
     }
 
     it("stays until the children of an ended shard have reported, and then ignores the parent") {
       val before = Completeness().after(Map(key(0) -> 500L, key(1) -> 900L), offset(None, 0, 1))
       val during = offset(Some(500L), 0, 1, 2)
-      told(before, during) shouldBe Some(500L)
+      recorded(before, during) shouldBe Some(500L)
       val after = offset(Some(500L), 1, 2)
-      told(before.after(Map(key(2) -> 800L), after), after) shouldBe Some(800L)
+      recorded(before.after(Map(key(2) -> 800L), after), after) shouldBe Some(800L)
     }
 
-    it("is the checkpointed one for a stream without shards")(told(Completeness(), offset(Some(7L))) shouldBe Some(7L))
+    it("is the checkpointed one for a stream without shards")(
+      recorded(Completeness(), offset(Some(7L))) shouldBe Some(7L)
+    )
   }
 
   describe("retention") {

@@ -46,9 +46,9 @@ class LineageSpec extends AnyFunSpec with Matchers {
       val old = Seq(shardOf(0, closed = false))
       Lineage(old).entering(known(2 -> reading)) shouldBe empty
       Lineage(old).entering(known(2 -> ShardEnd)) shouldBe empty
-      val told = old :+ shardOf(3, closed = false, 2)
-      Lineage(told, unlisted = Set(shardId(3))).entering(known(2 -> ShardEnd)) shouldBe empty
-      Lineage(told.tail).entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
+      val listed = old :+ shardOf(3, closed = false, 2)
+      Lineage(listed, unlisted = Set(shardId(3))).entering(known(2 -> ShardEnd)) shouldBe empty
+      Lineage(listed.tail).entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
     }
 
     it("never contain a shard whose descendants are being read") {
@@ -129,20 +129,20 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
 
     it("are known from the parent's last answer, also after an older listing") {
-      val before = Vector(shardOf(0, closed = false))
-      val told   =
+      val before       = Vector(shardOf(0, closed = false))
+      val withChildren =
         ShardKnowledge.none
           .listed(before, asOf = 5)
           .withChildren(Seq(shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)), at = 5)
-      for (knowledge <- Seq(told, told.listed(before, asOf = 6))) {
+      for (knowledge <- Seq(withChildren, withChildren.listed(before, asOf = 6))) {
         knowledge.lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
         knowledge.lineage.isClosed(shardId(0)) shouldBe true
       }
-      told.denied(Seq(shardId(1))).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(2))
+      withChildren.denied(Seq(shardId(1))).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(2))
       val after  = Vector(shardOf(0, closed = true), shardOf(1, closed = true, 0), shardOf(2, closed = false, 0))
-      val listed = told.listed(after, asOf = 7)
+      val listed = withChildren.listed(after, asOf = 7)
       listed.withChildren(Seq(shardOf(1, closed = false, 0)), at = 8).lineage.isClosed(shardId(1)) shouldBe true
-      told
+      withChildren
         .listed(before, asOf = 5 + ShardKnowledge.Patience.toNanos)
         .lineage
         .entering(known(0 -> ShardEnd)) shouldBe empty
@@ -151,11 +151,11 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
 
     it("wait for a parent that is unknown, about which the service is asked") {
-      val told = ShardKnowledge.none
+      val knowledge = ShardKnowledge.none
         .listed(Vector(shardOf(0, closed = false)), asOf = 5)
         .withChildren(Seq(shardOf(2, closed = false, 0, 1)), at = 6)
-      told.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
-      told.lineage.doubtful(known(0 -> ShardEnd)) shouldBe Vector(shardId(1))
+      knowledge.lineage.entering(known(0 -> ShardEnd)) shouldBe empty
+      knowledge.lineage.doubtful(known(0 -> ShardEnd)) shouldBe Vector(shardId(1))
     }
 
     it("are no reason to lose one that an older listing, which was asked for later, doesn't have") {

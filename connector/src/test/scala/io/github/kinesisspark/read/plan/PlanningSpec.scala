@@ -107,7 +107,7 @@ class PlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCheck
         groups.size should be >= math.min(least, ranges)
         groups.flatMap(_.ranges).map(_.shard.shardId).sorted shouldBe (0 until ranges).map(shardId)
         for (group <- groups) group.ranges.map(_.shard.shardId) shouldBe sorted
-        for (mine <- groups.groupBy(_.executor).values) mine.map(_.ranges.head.shard.shardId) shouldBe sorted
+        for (own <- groups.groupBy(_.executor).values) own.map(_.ranges.head.shard.shardId) shouldBe sorted
       }
     }
 

@@ -19,12 +19,12 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
   private val silent    = emptyStatus(shard(1)).copy(millisBehind = Some(5000), millisSinceAnswer = Some(0))
   private val upToDate  = silent.copy(millisBehind = Some(0))
   private val unopened  = emptyStatus(shard(1)).copy(openingMillis = Some(0))
-  private val holding   = held(0, records = 3)
+  private val holding   = buffered(0, records = 3)
   private val isUrgent  = true
   private val notUrgent = false
   private def after(n: Int): ShardPosition = AfterSequenceNumber(number(n.toLong))
 
-  private def held(n: Int, records: Int): ReaderStatus = emptyStatus(shard(n)).copy(
+  private def buffered(n: Int, records: Int): ReaderStatus = emptyStatus(shard(n)).copy(
     position = after(records),
     records = records.toLong,
     bytes = records * 10L,
@@ -101,7 +101,7 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
   describe("a planned batch") {
     val records    = (1 to 4).map(n => KinesisRecord(number(n.toLong), "key", new Array[Byte](7), 1000)).toArray
     val boundaries = Boundaries.none(BoundarySpacing(32, None)).add(new RecordBuffer.Packed(records), 0, 4)
-    val status     = held(0, records = 4).copy(boundaries = boundaries)
+    val status     = buffered(0, records = 4).copy(boundaries = boundaries)
     val range      = ShardRange(shard(0), TrimHorizon, after(4))
 
     def admitted(limits: Admission.Limits = Admission.Limits.none) =

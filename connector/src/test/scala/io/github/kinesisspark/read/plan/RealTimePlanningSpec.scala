@@ -36,10 +36,10 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     it("use all slots evenly, with shards in hash key order") {
       forAll(placed, Gen.choose(1, 8)) { (shards, slots) =>
         RealTimeTasks.plan(shards, slots, most = Int.MaxValue).groupBy(_.executor).foreach { case (home, tasks) =>
-          val mine = shards.filter(_.home == home).sortBy(s => (s.hashStart, s.shard.shardId)).map(_.shard)
-          tasks should have size slots.min(mine.size).toLong
+          val own = shards.filter(_.home == home).sortBy(s => (s.hashStart, s.shard.shardId)).map(_.shard)
+          tasks should have size slots.min(own.size).toLong
           tasks.map(_.shards.size).max - tasks.map(_.shards.size).min should be <= 1
-          tasks.flatMap(_.shards) shouldBe mine
+          tasks.flatMap(_.shards) shouldBe own
         }
       }
     }

@@ -14,7 +14,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
   private val two    = ShardKey(stream, "shardId-000000000001")
 
   /** What is reported at each planning, by what each shard has come to and what is past retention. */
-  private def told(plannings: (Map[ShardKey, Option[Long]], Long)*): Seq[Map[ShardKey, Gap]] =
+  private def gaps(plannings: (Map[ShardKey, Option[Long]], Long)*): Seq[Map[ShardKey, Gap]] =
     plannings
       .scanLeft((RetentionLag(), Map.empty[ShardKey, Gap])) { case ((lag, _), (reached, horizon)) =>
         lag.after(reached, _ => horizon)
@@ -26,7 +26,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
 
   describe("the loss report of a running query") {
     it("is empty if each planning finds the previous position within retention") {
-      told(
+      gaps(
         Map(one -> Some(100L)) -> 90L,
         Map(one -> Some(120L)) -> 100L,
         Map(one -> Some(121L)) -> 120L
@@ -34,7 +34,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
     }
 
     it("names the gap if retention has passed the previous position") {
-      told(
+      gaps(
         Map(one -> Some(100L), two -> Some(200L)) -> 90L,
         Map(one -> Some(300L), two -> Some(300L)) -> 150L
       ).last shouldBe
@@ -43,7 +43,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
 
     it("comes once per loss, and again after the query has caught up and fallen behind") {
       val behind = Map[ShardKey, Option[Long]](one -> Some(100L))
-      told(
+      gaps(
         behind                 -> 0L,
         behind                 -> 110L,
         behind                 -> 120L,
@@ -54,7 +54,7 @@ class RetentionLagSpec extends AnyFunSpec with Matchers {
     }
 
     it("leaves out shards without a known position") {
-      told(Map(one -> None) -> 0L, Map(one -> None, two -> Some(1L)) -> 1000L).flatten shouldBe empty
+      gaps(Map(one -> None) -> 0L, Map(one -> None, two -> Some(1L)) -> 1000L).flatten shouldBe empty
     }
   }
 }

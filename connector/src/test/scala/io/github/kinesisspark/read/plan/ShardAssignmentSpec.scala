@@ -36,7 +36,7 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
     shards.filter(s => before(s.shard) != after(s.shard)).map(_.load).sum
 
   /** What can't be evened out: a shard is read by one executor. */
-  private def grain(shards: Seq[PlacedShard]): Double = shards.map(_.load).max
+  private def largestLoad(shards: Seq[PlacedShard]): Double = shards.map(_.load).max
 
   private val loads = Gen.choose(1, 300).flatMap(n => Gen.listOfN(n, Gen.choose(0.1, 10.0)))
   private val crews = Gen.choose(1, 12)
@@ -57,7 +57,7 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
       val shards = placed(loads)
       val mean   = loads.sum / crew
       val most   = sums(shards, assign(shards, executors(0 until crew))).values.max
-      most should be <= math.max(mean * (1 + Tolerance), mean + grain(shards)) + 1e-9
+      most should be <= math.max(mean * (1 + Tolerance), mean + largestLoad(shards)) + 1e-9
     }
   }
 
@@ -74,8 +74,8 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
       val shards = placed(loads, before)
       val after  = assign(shards, executors(0 to crew))
       val comer  = executors(Seq(crew)).head
-      moved(shards, before, after) should be <= loads.sum / (crew + 1) + grain(shards) + 1e-9
-      if (grain(shards) < loads.sum / (crew + 1) * Tolerance)
+      moved(shards, before, after) should be <= loads.sum / (crew + 1) + largestLoad(shards) + 1e-9
+      if (largestLoad(shards) < loads.sum / (crew + 1) * Tolerance)
         all(shards.filter(s => before(s.shard) != after(s.shard)).map(s => after(s.shard))) shouldBe comer
     }
   }
@@ -88,7 +88,7 @@ class ShardAssignmentSpec extends AnyFunSpec with Matchers with ScalaCheckProper
       val shards    = placed(loads, before)
       val after     = assign(shards, everybody - gone)
       after.values.toSet should not contain gone
-      if (grain(shards) < loads.sum / crew * Tolerance)
+      if (largestLoad(shards) < loads.sum / crew * Tolerance)
         all(shards.filter(s => before(s.shard) != after(s.shard)).map(s => before(s.shard))) shouldBe gone
     }
   }

@@ -24,9 +24,9 @@ final class StreamModel(random: Random, shards: Int) {
   def open: Vector[Kept] = kept.filter(_.closed.isEmpty).sortBy(_.keys.start)
 
   /** What the service still lists. */
-  def listing: Vector[Shard] = kept.filterNot(_.expired).map(_.told)
+  def listing: Vector[Shard] = kept.filterNot(_.expired).map(_.asListed)
 
-  def children(id: String): Vector[Shard] = kept.filter(_.parents.contains(id)).map(_.told.copy(closed = false))
+  def children(id: String): Vector[Shard] = kept.filter(_.parents.contains(id)).map(_.asListed.copy(closed = false))
 
   /** Numbers of records that were past retention before anybody read them, or after. */
   def expired: Set[Long] = forgotten
@@ -113,6 +113,6 @@ object StreamModel {
       expired: Boolean,
       records: Vector[Record]
   ) {
-    def told: Shard = Shard(id, parents, keys, closed.nonEmpty)
+    def asListed: Shard = Shard(id, parents, keys, closed.nonEmpty)
   }
 }

@@ -31,8 +31,8 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
     newestArrival = Some(2000),
     millisBehind = Some(60000)
   )
-  private val part = PlannedBatch.Slice(TrimHorizon, holding.all, Some(holding.boundaries))
-  private val held = PlannedBatch(Map(shard(0) -> part))
+  private val slice = PlannedBatch.Slice(TrimHorizon, holding.all, Some(holding.boundaries))
+  private val batch = PlannedBatch(Map(shard(0) -> slice))
 
   private def decided(
       policy: TriggerPolicy,
@@ -60,25 +60,25 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
 
   describe("a batch") {
     it("ends where readers are, within the limits") {
-      decided(always) shouldBe Decision.Ends(held)
-      decided(limited) shouldBe Decision.Ends(held)
+      decided(always) shouldBe Decision.Ends(batch)
+      decided(limited) shouldBe Decision.Ends(batch)
     }
 
     it("ends beyond the buffers where the trigger outlasts them, but not with limits or bounds") {
       val slow = Some(LongTrigger(10.seconds, WatermarkAlignment.off))
       decided(always.copy(extension = slow)) should matchPattern {
-        case Decision.Probe(`held`, questions: LongTrigger.Questions) if questions.times.keySet == Set(shard(0)) =>
+        case Decision.Probe(`batch`, questions: LongTrigger.Questions) if questions.times.keySet == Set(shard(0)) =>
       }
-      decided(limited.copy(extension = slow)) shouldBe Decision.Ends(held)
-      decided(ending.copy(extension = slow)) shouldBe Decision.Ends(held)
+      decided(limited.copy(extension = slow)) shouldBe Decision.Ends(batch)
+      decided(ending.copy(extension = slow)) shouldBe Decision.Ends(batch)
     }
 
     it("with few records waits, unless the delay is over, readers are full, or somebody waits for it") {
       decided(least) shouldBe Decision.Wait
-      decided(least, sinceBatch = 1.minute) shouldBe Decision.Ends(held)
-      decided(least, isNearlyFull = true) shouldBe Decision.Ends(held)
-      decided(least, mayWait = false) shouldBe Decision.Ends(held)
-      decided(least.copy(bounds = Some(bounds))) shouldBe Decision.Ends(held)
+      decided(least, sinceBatch = 1.minute) shouldBe Decision.Ends(batch)
+      decided(least, isNearlyFull = true) shouldBe Decision.Ends(batch)
+      decided(least, mayWait = false) shouldBe Decision.Ends(batch)
+      decided(least.copy(bounds = Some(bounds))) shouldBe Decision.Ends(batch)
     }
   }
 

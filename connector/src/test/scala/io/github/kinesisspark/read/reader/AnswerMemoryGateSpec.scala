@@ -16,12 +16,12 @@ class AnswerMemoryGateSpec extends AnyFunSpec with Matchers {
   private final class Scene(taken: Long, length: Option[Long], capacity: Long = 100 * KB) {
     val budget = new MemoryBudget(_.run())
     val member = budget.join(capacity)
-    val mine   = member.account()
+    val own    = member.account()
     val other  = member.account()
-    mine.take(_ => taken)(_ => ())
+    own.take(_ => taken)(_ => ())
 
-    val gate      = new AnswerMemoryGate(mine, taken, (_, bytes) => bytes)
-    val seen      = mutable.Buffer.empty[String]
+    val gate      = new AnswerMemoryGate(own, taken, (_, bytes) => bytes)
+    val received  = mutable.Buffer.empty[String]
     var asked     = 0L
     var cancelled = false
 
@@ -33,9 +33,9 @@ class AnswerMemoryGateSpec extends AnyFunSpec with Matchers {
     }
     private val reader = new Subscriber[ByteBuffer] {
       override def onSubscribe(flow: Flow): Unit   = reading = Some(flow)
-      override def onNext(bytes: ByteBuffer): Unit = seen += s"${bytes.remaining} bytes"
-      override def onError(cause: Throwable): Unit = seen += cause.getMessage
-      override def onComplete(): Unit              = seen += "completed"
+      override def onNext(bytes: ByteBuffer): Unit = received += s"${bytes.remaining} bytes"
+      override def onError(cause: Throwable): Unit = received += cause.getMessage
+      override def onComplete(): Unit              = received += "completed"
     }
 
     def fill(): Unit = other.take(_ => capacity - budget.used)(_ => ())
@@ -64,7 +64,7 @@ class AnswerMemoryGateSpec extends AnyFunSpec with Matchers {
       s.request(2)
       s.asked shouldBe 2
       s.arrive()
-      s.seen shouldBe Seq("3 bytes", "completed")
+      s.received shouldBe Seq("3 bytes", "completed")
       s.gate.missing shouldBe None
       s.gate.takeOver() shouldBe 20 * KB
     }
@@ -77,7 +77,7 @@ class AnswerMemoryGateSpec extends AnyFunSpec with Matchers {
       s.request(1)
       s.request(Long.MaxValue)
       s.asked shouldBe 0
-      s.mine.isWaiting shouldBe true
+      s.own.isWaiting shouldBe true
       s.gate.missing shouldBe Some(22 * KB)
       s.budget.used shouldBe 90 * KB
       s.other.giveBack(12 * KB)

@@ -48,14 +48,14 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       )
   }
 
-  private def tip(answers: Seq[Array[KinesisRecord]], spacing: BoundarySpacing): ReaderStatus =
+  private def status(answers: Seq[Array[KinesisRecord]], spacing: BoundarySpacing): ReaderStatus =
     statusOf(shard(0), buffered(answers), spacing)
 
   describe("boundaries") {
     it("have the records, bytes and arrivals up to each of them, and the last one those of all") {
       forAll(answers, spacings) { (answers, spacing) =>
         val all = answers.flatten
-        tip(answers, spacing).boundaries.all.foldLeft(0) { (from, boundary) =>
+        status(answers, spacing).boundaries.all.foldLeft(0) { (from, boundary) =>
           val upTo = all.take(boundary.records.toInt)
           boundary shouldBe Boundary(
             upTo.last.sequenceNumber,
@@ -79,7 +79,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("lie no further apart than the precision says, and the first record has one of its own") {
       forAll(answers) { answers =>
-        val found = tip(answers, BoundarySpacing(32, None)).boundaries.all
+        val found = status(answers, BoundarySpacing(32, None)).boundaries.all
         found.headOption.foreach(_.records shouldBe 1)
         found.zip(found.drop(1)).foreach { case (one, next) =>
           next.records - one.records should be <= (one.records / 32).max(1)
@@ -90,7 +90,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("lie no further apart in time than the span") {
       forAll(answers) { answers =>
         val all   = answers.flatten
-        val found = tip(answers, BoundarySpacing(0, Some(100))).boundaries.all
+        val found = status(answers, BoundarySpacing(0, Some(100))).boundaries.all
         found.zip(found.drop(1)).foreach { case (one, next) =>
           val block = all.slice(one.records.toInt, next.records.toInt).map(_.arrivalMillis)
           block.max - block.head should be <= 100L
@@ -100,11 +100,11 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("stay the same on their way to the driver") {
       forAll(answers, spacings) { (answers, spacing) =>
-        val mine  = buffered(answers).boundaries(spacing)
+        val sent  = buffered(answers).boundaries(spacing)
         val bytes = new ByteArrayOutputStream
-        new ObjectOutputStream(bytes).writeObject(mine)
-        val theirs = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject()
-        theirs.asInstanceOf[Boundaries].all shouldBe mine.all
+        new ObjectOutputStream(bytes).writeObject(sent)
+        val received = new ObjectInputStream(new ByteArrayInputStream(bytes.toByteArray)).readObject()
+        received.asInstanceOf[Boundaries].all shouldBe sent.all
       }
     }
 
@@ -133,7 +133,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         val all   = answers.flatten
         val sizes = all.scanLeft(0L)(_ + _.size)
         val fits  = sizes.zipWithIndex.takeWhile { case (size, n) => n <= maxRecords && size <= maxBytes }.last._2
-        val cut   = tip(answers, BoundarySpacing(32, None)).cut(Allotment(maxRecords, maxBytes))
+        val cut   = status(answers, BoundarySpacing(32, None)).cut(Allotment(maxRecords, maxBytes))
         cut.records should be <= fits.toLong
         if (fits > 0) cut.records should be > 0L
         cut.bytes shouldBe sizes(cut.records.toInt)
@@ -145,19 +145,20 @@ class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("ends before the first record that arrived after the limit, and reports its arrival") {
       val late = Array(1000L, 1005L, 1003L, 1004L, 1006L).zipWithIndex.map { case (t, i) => record(i + 1, 1, t) }
-      def until(time: Long) = tip(Seq(late), BoundarySpacing(32, None)).cut(Allotment(10, 1000, time))
+      def until(time: Long) = status(Seq(late), BoundarySpacing(32, None)).cut(Allotment(10, 1000, time))
       until(999) shouldBe CutPoint(after(0), 0, 0, None, Some(1000))
       until(1004) shouldBe CutPoint(after(1), 1, 1, Some(1000), Some(1005))
       until(1006) shouldBe CutPoint(after(5), 5, 5, Some(1006), None)
       // What comes after an approximate time is never said to be before it.
-      tip(Seq(late), BoundarySpacing(32, None)).cut(Allotment(2, 1000, 2000)).nextArrival shouldBe Some(1005)
+      status(Seq(late), BoundarySpacing(32, None)).cut(Allotment(2, 1000, 2000)).nextArrival shouldBe Some(1005)
     }
 
     it("includes the shard's end if all records fit") {
-      val ended = tip(Seq(Array(record(1, 1, 0), record(2, 1, 0))), BoundarySpacing(32, None)).copy(position = ShardEnd)
+      val ended =
+        status(Seq(Array(record(1, 1, 0), record(2, 1, 0))), BoundarySpacing(32, None)).copy(position = ShardEnd)
       ended.cut(Allotment(2, 1000)).position shouldBe ShardEnd
       ended.cut(Allotment(1, 1000)).position shouldBe after(1)
-      val empty = tip(Nil, BoundarySpacing(32, None)).copy(position = ShardEnd)
+      val empty = status(Nil, BoundarySpacing(32, None)).copy(position = ShardEnd)
       empty.cut(Allotment(0, 0)) shouldBe CutPoint(ShardEnd, 0, 0, None, None)
     }
   }

@@ -53,7 +53,7 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
           "{}",
           "{\"Data\":\"none of the record\",\"SequenceNumber\":[{\"a\":[ ]} , 1]}"
         )
-      ) withClue(value)(shown(split(one("Unheard" -> value, "data" -> value))._1) shouldBe plain)
+      ) withClue(value)(shown(split(one("Unknown" -> value, "data" -> value))._1) shouldBe plain)
     }
 
     it("yields times with fewer and more digits than milliseconds, and with exponents") {
@@ -105,7 +105,7 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
           "[}",
           "[" * 40 + "]" * 40
         )
-      ) withClue(value)(isLeftWith("Unheard", value) shouldBe true)
+      ) withClue(value)(isLeftWith("Unknown", value) shouldBe true)
       for (member <- Seq("Data", "SequenceNumber", "ApproximateArrivalTimestamp"))
         withClue(member)(isLeft(all.replace(s"\"$member\"", "\"EncryptionType\"")) shouldBe true)
       isLeft(all.replace("\"PartitionKey\"", "\"Data\"")) shouldBe true

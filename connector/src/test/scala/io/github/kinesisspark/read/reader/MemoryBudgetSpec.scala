@@ -26,23 +26,23 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     */
   private def everyUse(size: Long, most: Long)(bound: Seq[(Long, Int)] => Long) =
     forAll(Gen.listOf(Gen.zip(Gen.choose(1L, most), Gen.choose(0, 2)))) { wants =>
-      val s       = new Setting(size, size / 2, size / 5)
-      val granted = mutable.Buffer.empty[(Long, Int)]
-      val held    = mutable.Queue.empty[(Long, Int)]
+      val s        = new Setting(size, size / 2, size / 5)
+      val granted  = mutable.Buffer.empty[(Long, Int)]
+      val reserved = mutable.Queue.empty[(Long, Int)]
 
       def giveBack(): Unit = {
-        val (bytes, by) = held.dequeue()
+        val (bytes, by) = reserved.dequeue()
         s.readers(by).giveBack(bytes)
       }
       wants.foreach { case (bytes, by) =>
         s.readers(by).take(_ => bytes) { _ =>
-          granted += bytes -> by
-          held += bytes    -> by
+          granted += bytes  -> by
+          reserved += bytes -> by
         }
         if (granted.nonEmpty) s.budget.used should be <= bound(granted.toSeq)
-        if (held.size > 1) giveBack()
+        if (reserved.size > 1) giveBack()
       }
-      while (held.nonEmpty) giveBack()
+      while (reserved.nonEmpty) giveBack()
       s.budget.used shouldBe 0
       granted.size shouldBe wants.size
     }
@@ -141,13 +141,13 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("grants beyond its capacity what a task waits for, once, and nobody else's request") {
-      val s    = new Setting(100)
-      var told = 0
+      val s        = new Setting(100)
+      var notified = 0
       s.take(1, 100)
-      val other = s.members.head.account(() => told += 1)
+      val other = s.members.head.account(() => notified += 1)
       s.take(2, 10)
       other.take(_ => 10)(_ => s.served += 3)
-      told shouldBe 1
+      notified shouldBe 1
       s.served shouldBe Seq(1)
       other.overdraw() shouldBe true
       s.served shouldBe Seq(1, 3)

@@ -30,11 +30,11 @@ final class MemoryStream(begin: Map[String, Vector[String]])(implicit runtime: R
   private var taken   = Vector.empty[(String, String)]
 
   private val beats = runtime.workers.fixed("memory-stream", 1)
-  beats.every(5.seconds)(synchronized(seats.values.toVector).foreach(_.flow.tell(isBeat = true)))
+  beats.every(5.seconds)(synchronized(seats.values.toVector).foreach(_.flow.send(isBeat = true)))
 
   def put(shard: String, text: String): Unit = {
     synchronized(records(shard) = records(shard) :+ text)
-    synchronized(seats.get(shard)).foreach(_.flow.tell(isBeat = false))
+    synchronized(seats.get(shard)).foreach(_.flow.send(isBeat = false))
   }
 
   def texts: Vector[String] = synchronized(records.values.flatten.toVector)
@@ -91,7 +91,7 @@ final class MemoryStream(begin: Map[String, Vector[String]])(implicit runtime: R
     val shard          = request.shardId
     val start          = request.startingPosition
     val now            = runtime.clock.nanos()
-    val (mine, before) = synchronized {
+    val (flow, before) = synchronized {
       val before = seats.get(shard)
       if (before.exists(now - _.since < TakeoverAfter.toNanos)) (None, None)
       else {
@@ -102,7 +102,7 @@ final class MemoryStream(begin: Map[String, Vector[String]])(implicit runtime: R
       }
     }
     before.foreach(_.flow.displace())
-    mine
+    flow
   }
 
   private def place(shard: String, kind: ShardIteratorType, from: String): Int = {
@@ -139,13 +139,13 @@ final class MemoryStream(begin: Map[String, Vector[String]])(implicit runtime: R
       subscriber.onSubscribe(new Flow {
         override def request(n: Long): Unit = {
           EventFlow.this.synchronized(asked += n)
-          tell(isBeat = false)
+          send(isBeat = false)
         }
         override def cancel(): Unit = EventFlow.this.synchronized { isOver = true }
       })
     }
 
-    def tell(isBeat: Boolean): Unit = {
+    def send(isBeat: Boolean): Unit = {
       val next = synchronized {
         val some = if (asked > 0 && !isOver) after(shard, at, 100) else Vector.empty
         Option.when(asked > 0 && !isOver && (isBeat || some.nonEmpty)) {

@@ -50,10 +50,19 @@ final class PublisherScene(
   }
 
   object sources extends ShardConsumer.Sources {
-    private val mine                                              = memory.join(64L << 20)
+    private val member                                            = memory.join(64L << 20)
     override def first(range: ShardRange): ShardConsumer.Source   = polling(range)
     override def polling(range: ShardRange): ShardConsumer.Source = ShardConsumer.Source(
-      new ShardReader(range.shard, range.start, Some(range.end), pollers, mine, () => mine.share, _ => (), () => ()),
+      new ShardReader(
+        range.shard,
+        range.start,
+        Some(range.end),
+        pollers,
+        member,
+        () => member.share,
+        _ => (),
+        () => ()
+      ),
       isPolling = true,
       isOwn = true
     )

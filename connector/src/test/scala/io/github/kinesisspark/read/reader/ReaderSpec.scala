@@ -319,21 +319,22 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         live: Option[ShardReader] = None,
         doubtAfter: FiniteDuration = ShardReader.DoubtAfter
     ) {
-      val budget       = new MemoryBudget(_.run())
-      private val mine = budget.join(1 << 20)
-      val publishers   = new ScriptedPublishers
-      var again        = 0
+      val budget           = new MemoryBudget(_.run())
+      private val member   = budget.join(1 << 20)
+      val publishers       = new ScriptedPublishers
+      var recordsReadAgain = 0
 
       private object sources extends ShardConsumer.Sources {
         private def open(range: ShardRange, by: ScriptedPublishers) =
-          new ShardReader(range.shard, range.start, Some(range.end), by, mine, () => mine.share, _ => (), () => ())
+          new ShardReader(range.shard, range.start, Some(range.end), by, member, () => member.share, _ => (), () => ())
         override def first(range: ShardRange) = live
           .map(ShardConsumer.Source(_, isPolling = false, isOwn = false))
           .orElse(preferably.map(by => ShardConsumer.Source(open(range, by), isPolling = false, isOwn = true)))
           .getOrElse(polling(range))
         override def polling(range: ShardRange) =
           ShardConsumer.Source(open(range, publishers), isPolling = true, isOwn = true)
-        override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = again += records.length
+        override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
+          recordsReadAgain += records.length
       }
       val consumer =
         new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, new WakeUp, doubtAfter)
@@ -471,7 +472,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         by.last.bring(after(4), 0, record(2), record(3), record(4))
         s.numbers shouldBe Seq(number(2), number(3))
         s.publishers.opened shouldBe empty
-        s.again shouldBe 0
+        s.recordsReadAgain shouldBe 0
         by.last.closed shouldBe false
         reader.dropTo(after(3)) shouldBe true
         reader.status.records shouldBe 1
@@ -501,7 +502,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.publishers.last.position shouldBe after(1)
         s.publishers.last.bring(after(3), 0, record(2), record(3))
         scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(2), number(3))
-        s.again shouldBe 2
+        s.recordsReadAgain shouldBe 2
       }
 
       it("reads the rest by polling if the reader is closed while it waits") {

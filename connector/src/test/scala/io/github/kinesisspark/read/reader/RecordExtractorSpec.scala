@@ -151,8 +151,8 @@ class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckProper
       read(body()) shouldBe plain
       read(body("Data" -> bytes(0x5b, 0, 0, 0, 0, 0, 0, 0, 3, 1, 2, 3))) shouldBe plain
       read(body("ApproximateArrivalTimestamp" -> bytes(0xc1, 0x1b, 0, 0, 1, 0x8b, 0xcf, 0xe5, 0x68, 0))) shouldBe plain
-      read(body("Unheard" -> bytes(0x9f, 0xbf, 0x61, 0x61, 0xf9, 0, 0, 0xff, 0x20, 0xf4, 0xff))) shouldBe plain
-      read(body("Unheard" -> bytes(0xfb, 0xc0, 0, 0, 0, 0, 0, 0, 0))) shouldBe plain
+      read(body("Unknown" -> bytes(0x9f, 0xbf, 0x61, 0x61, 0xf9, 0, 0, 0xff, 0x20, 0xf4, 0xff))) shouldBe plain
+      read(body("Unknown" -> bytes(0xfb, 0xc0, 0, 0, 0, 0, 0, 0, 0))) shouldBe plain
     }
 
     it("is left to the SDK where a value is tagged, unless it is a time") {
@@ -163,8 +163,8 @@ class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckProper
       }
       isLeft("ApproximateArrivalTimestamp" -> bytes(0xc2, 0x1a, 0, 0, 0, 1)) shouldBe true
       isLeft("ApproximateArrivalTimestamp" -> bytes(0xc1, 0xc1, 0x1a, 0, 0, 0, 1)) shouldBe true
-      isLeft("Unheard" -> bytes(0xc2, 0x41, 1)) shouldBe true
-      isLeft("Unheard" -> bytes(0xc1, 0x1a, 0, 0, 0, 1)) shouldBe false
+      isLeft("Unknown" -> bytes(0xc2, 0x41, 1)) shouldBe true
+      isLeft("Unknown" -> bytes(0xc1, 0x1a, 0, 0, 0, 1)) shouldBe false
     }
 
     it("is left to the SDK where a member comes in pieces, is of another kind, or longer than the answer") {
@@ -189,15 +189,15 @@ class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckProper
           "ApproximateArrivalTimestamp" -> bytes(0xfb, 0x42, 0x78, 0xbc, 0xfe, 0x56, 0x80, 0, 0),
           "ApproximateArrivalTimestamp" -> bytes(0x20),
           "ApproximateArrivalTimestamp" -> bytes(0x1f),
-          "Unheard"                     -> bytes(0x5f, 0x41, 1, 0xff),
-          "Unheard"                     -> bytes(0xff),
-          "Unheard"                     -> bytes(0x1c),
-          "Unheard"                     -> bytes(0x1f),
-          "Unheard"                     -> bytes(0x3f),
-          "Unheard"                     -> bytes(0xe0),
-          "Unheard"                     -> bytes(0xf8, 1),
-          "Unheard"                     -> bytes(0xa1, 0xf6, 1),
-          "Unheard"                     -> (Array.fill(1000)(0x81.toByte) ++ bytes(0))
+          "Unknown"                     -> bytes(0x5f, 0x41, 1, 0xff),
+          "Unknown"                     -> bytes(0xff),
+          "Unknown"                     -> bytes(0x1c),
+          "Unknown"                     -> bytes(0x1f),
+          "Unknown"                     -> bytes(0x3f),
+          "Unknown"                     -> bytes(0xe0),
+          "Unknown"                     -> bytes(0xf8, 1),
+          "Unknown"                     -> bytes(0xa1, 0xf6, 1),
+          "Unknown"                     -> (Array.fill(1000)(0x81.toByte) ++ bytes(0))
         )
       ) withClue(s"$member ${value.map(b => f"$b%02x").mkString(" ")}")(isLeft(member -> value) shouldBe true)
     }
@@ -243,7 +243,7 @@ class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckProper
           if (isCbor) to.writeNumber(millis) else to.writeNumber(java.math.BigDecimal.valueOf(millis, 3))
         },
       () => {
-        to.writeObjectFieldStart("Unheard")
+        to.writeObjectFieldStart("Unknown")
         to.writeStringField("Data", "no data of the record")
         to.writeEndObject()
       }

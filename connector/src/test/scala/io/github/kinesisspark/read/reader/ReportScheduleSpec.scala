@@ -95,20 +95,20 @@ class ReportScheduleSpec extends AnyFunSpec with Matchers with BeforeAndAfterAll
     }
 
     it("are followed by one of all readers if an Error is thrown while one is made") {
-      val whole    = new LinkedBlockingQueue[What]
+      val reported = new LinkedBlockingQueue[What]
       var attempts = 0
       val schedule = new ReportSchedule(
         worker,
         what => {
           attempts += 1
           if (attempts == 1) throw new OutOfMemoryError("for a test")
-          whole.put(what)
+          reported.put(what)
           Future.successful(true)
         }
       )
       schedule.setPause(1.milli)
       schedule.change(Seq(one), isNews = true)
-      Option(whole.poll(10, TimeUnit.SECONDS)).map(_.isOfAllReaders) shouldBe Some(true)
+      Option(reported.poll(10, TimeUnit.SECONDS)).map(_.isOfAllReaders) shouldBe Some(true)
     }
   }
 }

@@ -22,8 +22,8 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   private val config =
     ReaderConfig("source", Map.empty, bufferBytes = 16L << 20, PollingOptions.Default, failOnDataLoss = true)
 
-  private def pool(tell: ReaderReport => Future[Boolean] = _ => Future.successful(true)) =
-    new ShardReaderPool(config, () => "1", shared, tell)
+  private def pool(report: ReaderReport => Future[Boolean] = _ => Future.successful(true)) =
+    new ShardReaderPool(config, () => "1", shared, report)
 
   private def order(
       number: Long,
@@ -49,17 +49,17 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
 
   /** Gets reports, and answers each when the test has it do so. */
   private final class Driver {
-    val heard           = new LinkedBlockingQueue[ReaderReport]
+    val reports         = new LinkedBlockingQueue[ReaderReport]
     private val answers = new LinkedBlockingQueue[Promise[Boolean]]
 
     def accept(report: ReaderReport): Future[Boolean] = {
       val answer = Promise[Boolean]()
       answers.add(answer)
-      heard.add(report)
+      reports.add(report)
       answer.future
     }
 
-    def next(): ReaderReport              = heard.poll(1, TimeUnit.MINUTES)
+    def next(): ReaderReport              = reports.poll(1, TimeUnit.MINUTES)
     def answer(isAccepted: Boolean): Unit = answers.take().success(isAccepted): Unit
   }
 
@@ -108,10 +108,10 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.applyOrder(order(number = 1, isOfAllShards = true))
       driver.next().isOfAllReaders shouldBe true
       readers.applyOrder(order(number = 2))
-      driver.heard.size shouldBe 0
+      driver.reports.size shouldBe 0
       driver.answer(false)
-      val again = driver.next()
-      (again.isOfAllReaders, again.applied, again.number) shouldBe ((true, 2, 2))
+      val repeated = driver.next()
+      (repeated.isOfAllReaders, repeated.applied, repeated.number) shouldBe ((true, 2, 2))
       driver.answer(true)
       readers.applyOrder(order(number = 3))
       val last = driver.next()
@@ -189,7 +189,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     def heartbeat(answeredNanos: Long) = Heartbeat(Map.empty, driverNanos = 0, Some(answeredNanos))
 
     it(
-      "are named by a heartbeat once they have carried out the last change of shards, as of the answer that the driver had heard"
+      "are named by a heartbeat once they have carried out the last change of shards, as of the answer that the driver had received"
     ) {
       val readers = pool()
       readers.applyOrder(order(number = 1, isOfAllShards = true))

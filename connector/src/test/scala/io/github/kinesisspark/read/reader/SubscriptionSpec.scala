@@ -90,11 +90,11 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("is not silent while parts of an event arrive") {
-      val part     = Event.Arriving(1, waits = false)
-      val arriving = live ++ Seq(34L -> part, 35L -> Event.Due, 60L -> part, 94L -> Event.Due)
+      val arrivingPart = Event.Arriving(1, waits = false)
+      val arriving     = live ++ Seq(34L -> arrivingPart, 35L -> Event.Due, 60L -> arrivingPart, 94L -> Event.Due)
       run(arriving: _*)._2 shouldBe empty
       run(arriving :+ (95L -> Event.Due): _*)._2 shouldBe Vector(Command.Cancel(1))
-      run(moved :+ (60L -> part): _*)._1.dueAt shouldBe None
+      run(moved :+ (60L -> arrivingPart): _*)._1.dueAt shouldBe None
     }
 
     it("is cancelled when an event drips in for more than 5 minutes, unless the event waits for memory") {
@@ -102,14 +102,14 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       run(dripping(waits = false): _*)._2 shouldBe Vector(Command.Cancel(1))
       run(dripping(waits = true): _*)._2 shouldBe empty
       // An event that has come whole begins the time anew.
-      val whole = (1 to 60).flatMap { i =>
+      val complete = (1 to 60).flatMap { i =>
         Seq(
           10L * i -> Event.Arriving(1, waits = false),
           10L * i -> Event.Arrived(1, after(i.toLong)),
           10L * i -> Event.Asked
         )
       }
-      run(live ++ whole: _*)._2 shouldBe Vector(Command.RequestOne(1))
+      run(live ++ complete: _*)._2 shouldBe Vector(Command.RequestOne(1))
     }
 
     it("is renewed without counting a failure when it ends while its first event waits for memory, however often") {
@@ -183,12 +183,12 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("that has held the shard for a while is no longer the newcomer after a takeover") {
-      val held = losses(first = 6, times = 2) ++ Seq(
+      val kept = losses(first = 6, times = 2) ++ Seq(
         300L -> Event.Due,
         300L -> Event.Opened(3),
         320L -> Event.Failed(3, busy)
       )
-      run(held: _*)._1.contention shouldBe ConsumerContention(None, 1, newcomer = false)
+      run(kept: _*)._1.contention shouldBe ConsumerContention(None, 1, newcomer = false)
     }
 
     it("holds the shard across renewals") {

@@ -32,11 +32,11 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
   private final class Setting(failOnDataLoss: Boolean, shards: (Int, ShardPosition)*) {
     def this(shards: (Int, ShardPosition)*) = this(true, shards: _*)
 
-    val memory       = new MemoryBudget(_.run())
-    private val mine = memory.join(1 << 20)
-    val publishers   = mutable.Map.empty[ShardKey, ScriptedPublishers]
-    val readers      = mutable.Map.empty[ShardKey, ShardReader]
-    val closed       = mutable.Set.empty[ShardKey]
+    val memory         = new MemoryBudget(_.run())
+    private val member = memory.join(1 << 20)
+    val publishers     = mutable.Map.empty[ShardKey, ScriptedPublishers]
+    val readers        = mutable.Map.empty[ShardKey, ShardReader]
+    val closed         = mutable.Set.empty[ShardKey]
 
     val feed = new TaskFeed(
       shards.map { case (n, from) => shard(n) -> from }.toVector,
@@ -46,7 +46,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
 
     private def follow(key: ShardKey, from: ShardPosition, onNews: () => Unit): FollowedShard = {
       val by     = new ScriptedPublishers
-      val reader = new ShardReader(key, from, None, by, mine, () => 1 << 20, _ => (), onNews)
+      val reader = new ShardReader(key, from, None, by, member, () => 1 << 20, _ => (), onNews)
       publishers(key) = by
       readers(key) = reader
       reader.demand()
@@ -83,13 +83,13 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
 
     it("wakes up if a record arrives while it waits") {
       val s      = new Setting(0 -> after(0), 1 -> TrimHorizon)
-      var heard  = Seq.empty[String]
-      val waiter = new Thread(() => heard = s.texts(1))
+      var texts  = Seq.empty[String]
+      val waiter = new Thread(() => texts = s.texts(1))
       waiter.start()
       eventually(Seq(Thread.State.TIMED_WAITING, Thread.State.WAITING) should contain(waiter.getState))
       s.bring(1, after(5), record(5, "b"))
       waiter.join(30000)
-      heard shouldBe Seq("b")
+      texts shouldBe Seq("b")
     }
 
     it("can be interrupted while it waits") {
@@ -111,9 +111,9 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       val many = (1 to 2000).map(n => record(n.toLong, s"hot-$n"))
       s.bring(0, after(2000), many: _*)
       s.bring(1, after(1), record(1, "cold"))
-      val heard = s.texts(2001)
-      heard.indexOf("cold") should be < 1000
-      heard.filterNot(_ == "cold") shouldBe many.map(r => new String(r.data))
+      val texts = s.texts(2001)
+      texts.indexOf("cold") should be < 1000
+      texts.filterNot(_ == "cold") shouldBe many.map(r => new String(r.data))
     }
 
     it("reports the position of the last yielded row, and frees the memory of yielded records") {

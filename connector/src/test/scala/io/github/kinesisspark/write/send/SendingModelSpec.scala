@@ -134,7 +134,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       underWay = later
       random.shuffle(here).foreach { case (call, entries, _) =>
         val answer =
-          if (random.nextDouble() < losses) service.putUnheard(entries, now) else service.put(entries, now)
+          if (random.nextDouble() < losses) service.putUnacknowledged(entries, now) else service.put(entries, now)
         sending.answered(call, answer, now, random.nextDouble()) match {
           case Right(step) => sending = step.next; bad ++= step.bad.map(_.entry.row.row)
           case Left(end)   => fail(end.toString)

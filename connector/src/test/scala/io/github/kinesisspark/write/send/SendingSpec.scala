@@ -312,8 +312,8 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     val ordered = settings.copy(ordered = true)
 
     it("puts one record per key into a call, and the next after the first was taken") {
-      val mine          = Vector(entry(0, "a"), entry(1, "b"), entry(2, "a"), entry(3, "b"), entry(4, "c"))
-      val (first, call) = sentOne(holding(mine, ordered))
+      val entries       = Vector(entry(0, "a"), entry(1, "b"), entry(2, "a"), entry(3, "b"), entry(4, "c"))
+      val (first, call) = sentOne(holding(entries, ordered))
       rows(call) shouldBe Vector(0, 1, 4)
       val after = answered(first, call, PerRecord(Vector(Taken(shard), rateExceeded(other), Taken(shard))))
       sent(after)._2.map(rows) shouldBe Vector(Vector(2))
@@ -351,8 +351,8 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     it("writes at the shards' quota with few refused records") {
       val random  = new scala.util.Random(7)
       val service = new ServiceModel(random, shards = 2)
-      val mine    = Vector.tabulate(40_000)(n => entry(n, s"key-$n"))
-      var sending = holding(mine)
+      val entries = Vector.tabulate(40_000)(n => entry(n, s"key-$n"))
+      var sending = holding(entries)
       var now     = 0L
       while (!sending.isEmpty) {
         val (next, calls) = sent(sending, now)
@@ -360,7 +360,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
         sending = calls.foldLeft(next)((s, c) => answered(s, c, service.put(c.entries, later), later))
         now = math.max(later, if (calls.isEmpty) sending.wakeAt(flush = true).getOrElse(later) else later)
       }
-      service.log.size shouldBe mine.size
+      service.log.size shouldBe entries.size
       // 20,000 records for each shard at 1,000 a second, plus the second's worth that it begins with.
       now should (be >= 18_000L and be <= 30_000L)
       sending.totals.throttled should be < 12_000L

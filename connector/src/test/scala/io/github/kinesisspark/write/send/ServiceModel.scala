@@ -50,7 +50,7 @@ final class ServiceModel(
     else PerRecord(entries.map(take(_, now)))
 
   /** The call is done, but its answer is lost. */
-  def putUnheard(entries: Vector[Entry], now: Long): CallAnswer = {
+  def putUnacknowledged(entries: Vector[Entry], now: Long): CallAnswer = {
     put(entries, now): Unit
     failed(new IOException("connection lost"))
   }
