@@ -142,8 +142,8 @@ object Differences {
     "A reader that needs the member is not found out."
   )
 
-  val ShardEndNotTold: Difference = Difference(
-    "shard-end-not-told",
+  val ShardEndNotReported: Difference = Difference(
+    "shard-end-not-reported",
     "A subscription to a closed shard stays open, with empty events that have a continuation and no children.",
     "That a shard has ended must be found out otherwise."
   )
@@ -227,7 +227,7 @@ object Differences {
     ContinuationLags,
     ChildrenInEveryEvent,
     EncryptionTypeOfUnencrypted,
-    ShardEndNotTold,
+    ShardEndNotReported,
     ShardEndsUnsaid,
     IdlePositionIsNone,
     NeverInUse,
@@ -256,7 +256,7 @@ object Differences {
   private val onlyOfKinesisLocal: Set[Difference] = Set(
     LargeRecordFailsAlone,
     NoInitialResponse,
-    ShardEndNotTold,
+    ShardEndNotReported,
     StaysInUse,
     SubscribesToNothing,
     SubscribesFromAnyText

@@ -176,9 +176,9 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
             val answers = stream.drain(stream.trimHorizon(parent.shardId))
             answers.flatMap(texts) shouldBe Seq(parent.shardId)
             answers.last.nextShardIterator shouldBe null
-            val Seq(told) = answers.last.childShards.asScala.toSeq: @unchecked
-            told.shardId shouldBe child.shardId
-            told.parentShards.asScala.sorted shouldBe before.map(_.shardId).sorted
+            val Seq(reported) = answers.last.childShards.asScala.toSeq: @unchecked
+            reported.shardId shouldBe child.shardId
+            reported.parentShards.asScala.sorted shouldBe before.map(_.shardId).sorted
           }
         }
       }
@@ -206,10 +206,10 @@ trait ReshardScenarios { this: Conformance with ListShardsScenarios =>
           answers.flatMap(texts) shouldBe Seq("1", "2", "3")
           answers.init.foreach(_.childShards shouldBe empty)
           answers.last.nextShardIterator shouldBe null
-          val told = answers.last.childShards.asScala.toSeq.sortBy(_.shardId)
-          told.map(_.shardId) shouldBe children.map(_.shardId).sorted
-          told.foreach(_.parentShards.asScala shouldBe Seq(parent.shardId))
-          told.map(_.hashKeyRange).toSet shouldBe children.map(_.hashKeyRange).toSet
+          val reported = answers.last.childShards.asScala.toSeq.sortBy(_.shardId)
+          reported.map(_.shardId) shouldBe children.map(_.shardId).sorted
+          reported.foreach(_.parentShards.asScala shouldBe Seq(parent.shardId))
+          reported.map(_.hashKeyRange).toSet shouldBe children.map(_.hashKeyRange).toSet
         }
       }
 

@@ -159,18 +159,18 @@ trait StreamScenarios { this: Conformance =>
 
     describe("ListStreams") {
       promise("returns names in order and in pages") {
-        val mine       = threeStreams()
+        val own        = threeStreams()
         val everything = service.call(_.listStreams(r => r.limit(100)))
         val names      = everything.streamNames.asScala.toSeq
         names shouldBe names.sorted
-        names should contain allElementsOf mine.map(_.name)
+        names should contain allElementsOf own.map(_.name)
         val first = service.call(_.listStreams(r => r.limit(2)))
         first.streamNames should have size 2
         first.hasMoreStreams.booleanValue shouldBe true
         val second =
           service.call(_.listStreams(r => r.limit(2).exclusiveStartStreamName(first.streamNames.asScala.last)))
         second.streamNames.asScala.toSeq shouldBe names.slice(2, 4)
-        mine.foreach(delete)
+        own.foreach(delete)
       }
 
       promise(
@@ -191,19 +191,19 @@ trait StreamScenarios { this: Conformance =>
       promise(
         "continues by token",
         Differences.NoListStreamsToken.instead {
-          val mine  = threeStreams()
+          val own   = threeStreams()
           val first = service.call(_.listStreams(r => r.limit(1)))
           first.hasMoreStreams.booleanValue shouldBe true
           first.nextToken shouldBe null
-          mine.foreach(delete)
+          own.foreach(delete)
         }
       ) {
-        val mine   = threeStreams()
+        val own    = threeStreams()
         val names  = service.call(_.listStreams(r => r.limit(100))).streamNames.asScala.toSeq
         val first  = service.call(_.listStreams(r => r.limit(1)))
         val second = service.call(_.listStreams(r => r.limit(1).nextToken(first.nextToken)))
         second.streamNames.asScala.toSeq shouldBe names.slice(1, 2)
-        mine.foreach(delete)
+        own.foreach(delete)
       }
     }
 

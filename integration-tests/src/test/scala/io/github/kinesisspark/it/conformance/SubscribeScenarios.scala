@@ -196,9 +196,9 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
     promise("sends the same record fields as GetRecords") {
       withFive { (subscribed, shard, numbers) =>
-        val told = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
-        told.records shouldBe subscribed.stream.get(subscribed.stream.after(shard, numbers(3))).records
-        told.millisBehindLatest shouldBe 0
+        val first = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
+        first.records shouldBe subscribed.stream.get(subscribed.stream.after(shard, numbers(3))).records
+        first.millisBehindLatest shouldBe 0
       }
     }
 
@@ -220,15 +220,15 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
     promise(
       "sends a continuation at or after an event's last record",
       Differences.ContinuationLags.instead(withFive { (subscribed, shard, numbers) =>
-        val told = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
-        BigInt(told.continuationSequenceNumber) should be < BigInt(numbers.last)
+        val first = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
+        BigInt(first.continuationSequenceNumber) should be < BigInt(numbers.last)
       })
     ) {
       withFive { (subscribed, shard, numbers) =>
-        val told = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
-        BigInt(told.continuationSequenceNumber) should be >= BigInt(numbers.last)
+        val first = firstRecords(subscribed.subscribe(shard, following(numbers(3))))
+        BigInt(first.continuationSequenceNumber) should be >= BigInt(numbers.last)
         subscribed.stream.put("6")
-        subscribed.texts(shard, following(told.continuationSequenceNumber), 1) shouldBe Seq("6")
+        subscribed.texts(shard, following(first.continuationSequenceNumber), 1) shouldBe Seq("6")
       }
     }
 
@@ -279,7 +279,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
     promise(
       "sends the end of a closed shard with its children after the last record, and completes",
-      Differences.ShardEndNotTold.instead(withClosed { (subscribed, shard, _) =>
+      Differences.ShardEndNotReported.instead(withClosed { (subscribed, shard, _) =>
         staysOpen(subscribed.subscribe(shard, trimHorizon), "last")
       }),
       Differences.ShardEndsUnsaid.instead(withClosed { (subscribed, shard, _) =>
@@ -301,7 +301,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
     promise(
       "sends the end to a subscription that was open when the shard was closed",
-      Differences.ShardEndNotTold.instead(withSplitUnder(staysOpen(_))),
+      Differences.ShardEndNotReported.instead(withSplitUnder(staysOpen(_))),
       Differences.ShardEndsUnsaid.instead(withSplitUnder(endsUnsaid))
     ) {
       withSplitUnder { subscriber =>
@@ -314,7 +314,7 @@ trait SubscribeScenarios { this: Conformance with ListShardsScenarios =>
 
     promise(
       "sends the end again to a reader that subscribes after the last record",
-      Differences.ShardEndNotTold.instead(withClosed { (subscribed, shard, number) =>
+      Differences.ShardEndNotReported.instead(withClosed { (subscribed, shard, number) =>
         staysOpen(subscribed.subscribe(shard, following(number)))
       }),
       Differences.ShardEndsUnsaid.instead(withClosed { (subscribed, shard, number) =>

@@ -285,9 +285,9 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
 
     it("can mix a consumer given by ARN and a registered one") {
       in(new ConsumerWorld) { world =>
-        val (a, b) = (world.newStream(), world.newStream())
-        val mine   = world.others(b).register("mine")
-        world.resolve(a, b)(app, s"efo.consumerArn.${b.name}" -> mine.text)(b) shouldBe mine
+        val (a, b)     = (world.newStream(), world.newStream())
+        val registered = world.others(b).register("mine")
+        world.resolve(a, b)(app, s"efo.consumerArn.${b.name}" -> registered.text)(b) shouldBe registered
         (world.others(a).list().keySet, world.others(b).list().keySet) shouldBe ((Set("app"), Set("mine")))
       }
     }
@@ -394,10 +394,10 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
     it("deregisters a consumer that it found if deregisterOnStop is true, and otherwise keeps it") {
       in(new ConsumerWorld) { world =>
         def statusAfter(more: (String, String)*) = {
-          val stream  = world.newStream()
-          val mine    = world.others(stream).register("app")
-          val options = more.map { case (key, value) =>
-            key.replace("<stream>", stream.name) -> value.replace("<arn>", mine.text)
+          val stream     = world.newStream()
+          val registered = world.others(stream).register("app")
+          val options    = more.map { case (key, value) =>
+            key.replace("<stream>", stream.name) -> value.replace("<arn>", registered.text)
           }
           val consumers = world.open(stream)(options*)
           try {

@@ -54,9 +54,9 @@ final class LargestRecords(override protected val mode: Mode) extends TestkitSui
         for (_ <- 1 to 49) kinesis.streams.putInto(name, shard, "small", small)
       }
       // While the batch waits, readers take what they may and stand still then.
-      val held = awaitStandstill(query)
-      info(s"$mode: ${idle >> 20} MiB idle, ${held >> 20} MiB with $large records of 10 MiB waiting")
-      (held - idle) should be <= Bound
+      val waiting = awaitStandstill(query)
+      info(s"$mode: ${idle >> 20} MiB idle, ${waiting >> 20} MiB with $large records of 10 MiB waiting")
+      (waiting - idle) should be <= Bound
       query.release()
       eventually(timeout(Span(600, Seconds)))(query.look().rows shouldBe Shards + 50L * large)
       val end = query.look()

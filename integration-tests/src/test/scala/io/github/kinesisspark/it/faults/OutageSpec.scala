@@ -17,7 +17,7 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServerConf
 
 /** Nothing works for a while, at the default options: queries live, say what they wait for, and continue at once when it is over.
   *
-  * All queries meet an outage of one length at the same time, each by a way of its own, so that 10 minutes are waited for once.
+  * All queries meet an outage of one length at the same time, each of another kind, so that 10 minutes are waited for once.
   */
 final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0))) with CapturedLogs {
   import OutageSpec._
@@ -31,8 +31,8 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
     trust.close()
   }
 
-  /** One query and the way by which it reaches its stream. */
-  private final class Subject(val way: Way, val role: Role) {
+  /** One query and the outage between it and its stream. */
+  private final class Subject(val outage: Outage, val role: Role) {
     val stream: TestStream = newStream(shards = 2)
     val dir: Path          = Files.createTempDirectory("outage-")
 
@@ -40,7 +40,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
     def start(): Unit =
       query = Some(
-        role.start(spark, NamedHostQueries.optionsOf(stream.name, way.endpoint, service.region.id), dir)
+        role.start(spark, NamedHostQueries.optionsOf(stream.name, outage.endpoint, service.region.id), dir)
       )
     def stop(): Unit = query.foreach(_.stop())
 
@@ -68,12 +68,17 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
   private def outage(time: FiniteDuration): Map[Case, Outcome] = {
     trust: Unit
-    val missingName         = new Way.MissingName(kinesis)
-    lazy val ways: Seq[Way] =
-      Seq(new Way.ServerErrors(kinesis, failing), new Way.Refusals(kinesis), new Way.FailingTls(kinesis), missingName)
-    lazy val all           = for (way <- ways; role <- Role.all) yield new Subject(way, role)
-    lazy val (there, here) = all.partition(_.way == missingName)
-    lazy val failing       = here.filter(_.way == ways.head).map(_.stream.name)
+    val missingName               = new Outage.MissingName(kinesis)
+    lazy val outages: Seq[Outage] =
+      Seq(
+        new Outage.ServerErrors(kinesis, failing),
+        new Outage.Refusals(kinesis),
+        new Outage.FailingTls(kinesis),
+        missingName
+      )
+    lazy val all           = for (outage <- outages; role <- Role.all) yield new Subject(outage, role)
+    lazy val (there, here) = all.partition(_.outage == missingName)
+    lazy val failing       = here.filter(_.outage == outages.head).map(_.stream.name)
     val log                = Files.createTempFile("named-host-", ".log")
     all.foreach(_.offer("before"))
     val process = NamedHostQueries.start(
@@ -85,23 +90,23 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
       try
         withLogs {
           here.foreach(_.start())
-          eventually(all.filterNot(_.has("before")).map(s => Case(s.way.name, s.role.name)) shouldBe empty)
-          ways.foreach(_.takeAway())
+          eventually(all.filterNot(_.has("before")).map(s => Case(s.outage.name, s.role.name)) shouldBe empty)
+          outages.foreach(_.takeAway())
           all.foreach(_.offer("meanwhile"))
           TimeUnit.MILLISECONDS.sleep(time.toMillis)
-          ways.foreach(_.giveBack())
+          outages.foreach(_.giveBack())
           awaitRecovery(all)
         }
       finally {
         here.foreach(_.stop())
         process.destroy()
         process.waitFor(30, TimeUnit.SECONDS): Unit
-        ways.foreach(_.close())
+        outages.foreach(_.close())
       }
     val said = logs + Files.readString(log)
     all.map { s =>
       val warned = said.linesIterator.exists(line => line.contains("WARN") && line.contains(s.stream.name))
-      Case(s.way.name, s.role.name) -> Outcome(s.failure, late(s), warned)
+      Case(s.outage.name, s.role.name) -> Outcome(s.failure, late(s), warned)
     }.toMap
   }
 
@@ -123,16 +128,16 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
 
   describe("after 5 seconds of") {
     lazy val outcomes = outage(5.seconds)
-    for (way <- Ways; role <- Role.all.map(_.name))
-      it(s"$way, the $role is alive and continues within seconds", Slow)(survives(outcomes(Case(way, role))))
+    for (outage <- Outages; role <- Role.all.map(_.name))
+      it(s"$outage, the $role is alive and continues within seconds", Slow)(survives(outcomes(Case(outage, role))))
   }
 
   for ((time, span) <- Seq(1.minute -> "1 minute", 10.minutes -> "10 minutes")) {
     lazy val outcomes = outage(time)
     describe(s"after $span of") {
-      for (way <- Ways; role <- Role.all.map(_.name))
-        it(s"$way, the $role is alive, has warned, and continues within seconds", Slow) {
-          val outcome = outcomes(Case(way, role))
+      for (outage <- Outages; role <- Role.all.map(_.name))
+        it(s"$outage, the $role is alive, has warned, and continues within seconds", Slow) {
+          val outcome = outcomes(Case(outage, role))
           survives(outcome)
           withClue("nothing was logged at WARN that names the stream: ")(outcome.warned shouldBe true)
         }
@@ -169,9 +174,9 @@ object OutageSpec {
   /** Of the longest pause between two attempts, and a batch, on a machine that does much else. */
   private val WithinSeconds = 40.seconds
 
-  private final case class Case(way: String, role: String)
+  private final case class Case(outage: String, role: String)
 
   private final case class Outcome(failure: Option[String], isLate: Boolean, warned: Boolean)
 
-  private val Ways = Seq("HTTP 500", "refused connections", "failed TLS handshakes", "a host name that is not found")
+  private val Outages = Seq("HTTP 500", "refused connections", "failed TLS handshakes", "a host name that is not found")
 }

@@ -29,8 +29,8 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
         most.addAndGet(batch.count().toInt): Unit
       } { query =>
         eventually(most.get shouldBe 120)
-        val held = query.recentProgress.toSeq.map(_.sources.toSeq.map(_.metrics.get("bufferedBytes").toLong).sum)
-        withClue(s"bufferedBytes of both, batch by batch: $held; ")(held.max should be <= buffer + SlackBytes)
+        val buffered = query.recentProgress.toSeq.map(_.sources.toSeq.map(_.metrics.get("bufferedBytes").toLong).sum)
+        withClue(s"bufferedBytes of both, batch by batch: $buffered; ")(buffered.max should be <= buffer + SlackBytes)
       }
     }
   }
@@ -68,12 +68,12 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
   describe("a streaming query that starts AT_TIMESTAMP in the future") {
     it("is refused at its start with an error that names option and time, as a batch read is") {
       val stream  = newStream(shards = 1)
-      val toCome  = Instant.ofEpochMilli(serverClock.millis).plusSeconds(3600)
-      val start   = "startingPosition" -> s"AT_TIMESTAMP:$toCome"
+      val future  = Instant.ofEpochMilli(serverClock.millis).plusSeconds(3600)
+      val start   = "startingPosition" -> s"AT_TIMESTAMP:$future"
       val batch   = intercept[Exception](backfill(stream, start).count())
       val failure = failureOf(this.start(stream, checkpoint(), new BatchLog, start))
       for (refused <- Seq(batch, failure))
-        refused.getMessage should (include("startingPosition") and include(toCome.toString) and include(stream.name))
+        refused.getMessage should (include("startingPosition") and include(future.toString) and include(stream.name))
     }
   }
 }

@@ -37,7 +37,7 @@ final class SlowTrigger(override protected val mode: Mode)
         query.exception shouldBe None
         assert(rows(batches) == records || batches.size >= intervals + 2)
       }
-      told(batches)(rows(batches) shouldBe records)
+      withRows(batches)(rows(batches) shouldBe records)
     }
   }
 
@@ -49,7 +49,7 @@ final class SlowTrigger(override protected val mode: Mode)
       put(stream, shards, records, Duration.ofMillis(within.toMillis * shards / records))
       eventually(timeout(Span(120, Seconds))) {
         query.exception shouldBe None
-        told(batches)(rows(batches) shouldBe records)
+        withRows(batches)(rows(batches) shouldBe records)
       }
       batches.values.asScala.filter(_ > 0).toVector
     }
@@ -66,7 +66,7 @@ final class SlowTrigger(override protected val mode: Mode)
 
   private def rows(batches: Batches) = batches.values.asScala.sum
 
-  private def told(batches: Batches)(check: => Any) =
+  private def withRows(batches: Batches)(check: => Any) =
     withClue(s"rows of the batches: ${batches.values.asScala.mkString(", ")}: ")(check)
 
   /** The batches' rows, by their numbers. */

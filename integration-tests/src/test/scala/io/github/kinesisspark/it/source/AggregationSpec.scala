@@ -100,10 +100,10 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
     it("that is damaged is one row with its raw payload, and is counted") {
       val stream  = newStream(shards = 1)
-      val whole   = aggregated(users("u", 3))
-      val damaged = Seq(whole.init, whole.updated(8, (whole(8) + 1).toByte), Magic, Magic ++ whole.drop(8))
+      val intact  = aggregated(users("u", 3))
+      val damaged = Seq(intact.init, intact.updated(8, (intact(8) + 1).toByte), Magic, Magic ++ intact.drop(8))
       damaged.foreach(putTo(stream, _, 0))
-      putTo(stream, whole, 0)
+      putTo(stream, intact, 0)
       val rows = new Rows
       run(stream, rows) { query =>
         eventually(rows.all.size shouldBe damaged.size + 3)
@@ -217,14 +217,14 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       val outdated = new Aggregator[UserRecord](shardsOf(stream))
       users("u", 100).flatMap(outdated.add) shouldBe empty
       split(stream)
-      val fresh = shardsOf(stream)
-      val again = outdated.flush().flatMap { p =>
+      val fresh    = shardsOf(stream)
+      val repeated = outdated.flush().flatMap { p =>
         val taker = put(stream, p)
         p.toPutAgain(fresh.find(_.id == taker).get.hashKeys)
       }
-      again should have size 100
+      repeated should have size 100
       val anew = new Aggregator[UserRecord](fresh)
-      again.flatMap(anew.add) shouldBe empty
+      repeated.flatMap(anew.add) shouldBe empty
       anew.flush().foreach(p => put(stream, p) shouldBe p.shard.get.id)
       val rows = new Rows
       run(stream, rows)(_ => eventually(rows.all.map(shown(_)._1).toSet shouldBe users("u", 100).map(text).toSet))

@@ -316,12 +316,12 @@ class BatchLimitsSpec extends TestkitSuite {
     }
 
     it("a future start of one shard, where a future end means the newest record") {
-      val toCome = s"AT_TIMESTAMP:${time().plusSeconds(3600)}"
-      val start  = positions(stream, shards.head -> toCome, shards(1) -> "TRIM_HORIZON")
+      val future = s"AT_TIMESTAMP:${time().plusSeconds(3600)}"
+      val start  = positions(stream, shards.head -> future, shards(1) -> "TRIM_HORIZON")
       refusal(backfill(stream, "startingPosition" -> start)).getMessage should (
         startWith("[KINESIS_INVALID_OPTION]") and include(s"(${shards.head} at ") and include("in the future")
       )
-      val end = positions(stream, shards.map(_ -> toCome): _*)
+      val end = positions(stream, shards.map(_ -> future): _*)
       put(stream, "c", 10)
       backfill(stream, "endingPosition" -> end).count() shouldBe backfill(stream).count()
     }

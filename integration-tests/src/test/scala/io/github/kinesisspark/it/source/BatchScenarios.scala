@@ -152,12 +152,12 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       runOnce(load(stream, "maxRecordsPerTrigger" -> "70"), at, Trigger.AvailableNow)(log.add)
       log.all.size should be > 3
       for ((id, rows) <- log.all) {
-        val again = backfill(
+        val reread = backfill(
           stream,
           "startingPosition" -> OffsetJson.write(StreamPositions.beforeBatch(spark, at.toString, id)),
           "endingPosition"   -> OffsetJson.write(StreamPositions.afterBatch(spark, at.toString, Some(id)))
         )
-        BatchLog.canonical(BatchLog.rowsOf(again)) shouldBe BatchLog.canonical(rows)
+        BatchLog.canonical(BatchLog.rowsOf(reread)) shouldBe BatchLog.canonical(rows)
       }
     }
 

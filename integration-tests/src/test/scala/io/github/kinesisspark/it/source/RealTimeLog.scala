@@ -11,24 +11,31 @@ import org.apache.spark.sql.{ForeachWriter, Row}
   *
   * @param attempt of the task, of all there are
   */
-final case class Heard(batch: Long, task: Long, attempt: Long, shardId: String, sequenceNumber: BigInt, text: String)
+final case class LoggedRow(
+    batch: Long,
+    task: Long,
+    attempt: Long,
+    shardId: String,
+    sequenceNumber: BigInt,
+    text: String
+)
 
 /** A sink in memory that takes each row when it comes. Rows have to be `shardId`, `sequenceNumber` and a text.
   *
   * @param use may refuse a row, after it has been taken
   */
-final class RealTimeLog(use: Heard => Unit = _ => ()) {
-  private val id    = UUID.randomUUID()
-  private val heard = new ConcurrentLinkedQueue[Heard]
+final class RealTimeLog(use: LoggedRow => Unit = _ => ()) {
+  private val id     = UUID.randomUUID()
+  private val logged = new ConcurrentLinkedQueue[LoggedRow]
   RealTimeLog.logs.put(id, this)
 
   def writer: ForeachWriter[Row] = new RealTimeLog.Writer(id)
 
-  def rows: Vector[Heard]   = heard.asScala.toVector
-  def texts: Vector[String] = rows.map(_.text)
+  def rows: Vector[LoggedRow] = logged.asScala.toVector
+  def texts: Vector[String]   = rows.map(_.text)
 
-  private def add(row: Heard): Unit = {
-    heard.add(row)
+  private def add(row: LoggedRow): Unit = {
+    logged.add(row)
     use(row)
   }
 }
@@ -52,7 +59,7 @@ object RealTimeLog {
     }
 
     override def process(row: Row): Unit =
-      logs.get(log).add(Heard(batch, task, attempt, row.getString(0), BigInt(row.getString(1)), row.getString(2)))
+      logs.get(log).add(LoggedRow(batch, task, attempt, row.getString(0), BigInt(row.getString(1)), row.getString(2)))
 
     override def close(error: Throwable): Unit = ()
   }

@@ -200,19 +200,19 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val stream = newStream(shards = 4)
       val log    = new RealTimeLog
       inRealTime(load(stream, rarely), checkpoint(), log, Endless) { _ =>
-        def heard(name: String) = {
+        def assertRead(name: String) = {
           val texts = put(stream, name, 60)
           withClue(s"$name: ")(eventually(log.texts should contain allElementsOf texts))
         }
-        heard("before")
+        assertRead("before")
         kinesis.streams.split(stream.name, open(stream).head)
-        heard("split")
+        assertRead("split")
         // The first task reads what is now the first three.
         merge(stream, 1)
-        heard("merge of a half and its neighbour")
+        assertRead("merge of a half and its neighbour")
         kinesis.streams.split(stream.name, open(stream).last)
         kinesis.streams.split(stream.name, open(stream).last)
-        heard("split of a split")
+        assertRead("split of a split")
       }
       log.rows.map(_.batch).toSet shouldBe Set(1)
       log.texts.distinct should have size log.rows.size.toLong
@@ -257,11 +257,11 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
         awaitCommit(at, batches)
         down
       }
-      val again = put(stream, "again", 30)
+      val third = put(stream, "again", 30)
       inRealTime(load(stream, rarely), at, log, "2 seconds") { _ =>
-        eventually(log.texts should contain allElementsOf again)
+        eventually(log.texts should contain allElementsOf third)
       }
-      (log.texts ++ batches.texts).sorted shouldBe (first ++ second ++ again).sorted
+      (log.texts ++ batches.texts).sorted shouldBe (first ++ second ++ third).sorted
     }
   }
 
@@ -376,10 +376,10 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
     inRealTime(load(stream), checkpoint(), log, "2 seconds") { query =>
       put(stream, "r", 100)
       eventually {
-        val told = query.recentProgress.filter(_.numInputRows > 0)
-        told.map(_.sources.head.metrics.get("records").toLong).sum shouldBe 100
-        told.last.sources.head.metrics.get("shardsOpen") shouldBe "2"
-        told.last.sources.head.endOffset should include("completeTo")
+        val progress = query.recentProgress.filter(_.numInputRows > 0)
+        progress.map(_.sources.head.metrics.get("records").toLong).sum shouldBe 100
+        progress.last.sources.head.metrics.get("shardsOpen") shouldBe "2"
+        progress.last.sources.head.endOffset should include("completeTo")
       }
     }
   }

@@ -291,18 +291,18 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       val stream    = newStream(shards = 1)
       val at        = checkpoint()
       val log       = new BatchLog
-      val held      = new CountDownLatch(1)
+      val released  = new CountDownLatch(1)
       val first     = put(stream, "first", 20)
       val (_, said) = withLogs {
         running(load(stream, often), at) { (batch, id) =>
           log.add(batch, id)
-          if (log.rows.nonEmpty) held.await()
+          if (log.rows.nonEmpty) released.await()
         } { _ =>
           try {
             eventually(log.texts.sorted shouldBe first.sorted)
             clock.advance(Duration.ofHours(30))
-          } finally held.countDown()
-          // The query has the service's clock from listing shards. The second time, it has heard the first answer.
+          } finally released.countDown()
+          // The query has the service's clock from listing shards. The second listing is sent after the first answer has arrived.
           val listed = kinesis.calls.count("ListShards", stream.name)
           eventually(kinesis.calls.count("ListShards", stream.name) should be >= listed + 2)
           val late = put(stream, "late", 20)
@@ -320,10 +320,10 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val stream = newStream(shards = 1)
         val log    = new BatchLog
         put(stream, "old", 20)
-        val held = FaultRule(Delay(3.seconds), Some("ListShards"), Some(stream.name), occurrence = After(1))
-        val more = Seq(rarely, "startingPosition" -> "LATEST", "failOnDataLoss" -> (!tolerant).toString)
+        val delay = FaultRule(Delay(3.seconds), Some("ListShards"), Some(stream.name), occurrence = After(1))
+        val more  = Seq(rarely, "startingPosition" -> "LATEST", "failOnDataLoss" -> (!tolerant).toString)
         running(load(stream, more: _*), checkpoint())(log.add) { query =>
-          underFault(held) {
+          underFault(delay) {
             eventually(kinesis.calls.count("ListShards", stream.name) shouldBe 1)
             split(stream, 0)
             eventually(query.lastProgress should not be null)
@@ -393,8 +393,8 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val parent = stream.onlyShard().shardId
         val log    = new BatchLog
         put(stream, "gone", 20)
-        val held          = FaultRule(Delay(3.seconds), Some("GetShardIterator"), Some(stream.name), Some(parent))
-        val (query, late) = underFault(held) {
+        val delay         = FaultRule(Delay(3.seconds), Some("GetShardIterator"), Some(stream.name), Some(parent))
+        val (query, late) = underFault(delay) {
           val query = startToEnd(stream, log, trigger, "startingPosition" -> begin)
           eventually(kinesis.calls.count("ListShards", stream.name) should be >= 3L)
           split(stream, 0)

@@ -62,9 +62,9 @@ final class SeveralStreams(override protected val mode: Mode)
   /** The records of both streams, each stream's in a batch of its own, the other's last, and all committed. */
   private def inTurn(here: Place, there: Place, at: Path, log: BatchLog): Seq[String] =
     running(reading(here, there)(), at)(log.add) { _ =>
-      val mine = here.put("a", 30)
-      once(log, mine)
-      val both = mine ++ there.put("b", 30)
+      val own = here.put("a", 30)
+      once(log, own)
+      val both = own ++ there.put("b", 30)
       once(log, both)
       awaitCommit(at, log)
       both
@@ -136,7 +136,7 @@ final class SeveralStreams(override protected val mode: Mode)
       val often         = "shardDiscoveryInterval" -> "200ms"
       val (here, there) = (near(), afar())
       val log           = new BatchLog
-      val mine          = here.put("here", 50)
+      val own           = here.put("here", 50)
       val theirs        = there.put("there", 50)
       for (effect <- Seq(ServiceCode("InternalFailure", status = 500), HttpStatus(503)))
         far.faults.add(FaultRule(effect, Some(read), Some(there.name)))
@@ -150,14 +150,14 @@ final class SeveralStreams(override protected val mode: Mode)
       )
       try
         running(reading(here, there)(often), checkpoint())(log.add) { _ =>
-          once(log, mine)
+          once(log, own)
           // The healthy stream finds its own children meanwhile.
           here.server.streams.split(here.name, "shardId-000000000000")
           val more = here.put("more", 50)
-          once(log, mine ++ more)
+          once(log, own ++ more)
           far.faults.list.map(_.struck).sum should be > 2L
           far.faults.clear()
-          once(log, mine ++ more ++ theirs)
+          once(log, own ++ more ++ theirs)
         }
       finally far.faults.clear()
     }
@@ -168,9 +168,9 @@ final class SeveralStreams(override protected val mode: Mode)
       far.faults.add(FaultRule(Delay(3.seconds), Some(read), Some(there.name)))
       try
         running(reading(here, there)(), checkpoint())(log.add) { _ =>
-          val mine   = here.put("here", 50)
+          val own    = here.put("here", 50)
           val theirs = there.put("there", 50)
-          once(log, mine ++ theirs)
+          once(log, own ++ theirs)
         }
       finally far.faults.clear()
       log.texts.distinct should have size 100
@@ -239,13 +239,13 @@ final class SeveralStreams(override protected val mode: Mode)
       val at            = checkpoint()
       val log           = new BatchLog
       val first         = inTurn(here, there, at, log)
-      val again         = log.all.last._1
-      eraseCommit(at, again)
+      val lastBatch     = log.all.last._1
+      eraseCommit(at, lastBatch)
       // Its own options have gone with it: here the general endpoint is the one that knows it.
       val general = Seq("failOnDataLoss" -> "false", "endpoint" -> far.endpoint.toString)
       val more    = here.put("c", 10)
       running(reading(here)(general: _*), at)(log.add)(_ => once(log, first ++ more))
-      log.replays should contain(again)
+      log.replays should contain(lastBatch)
     }
 
     it("fails if the removed stream of an uncommitted batch cannot be read, with what to do") {
@@ -268,8 +268,8 @@ final class SeveralStreams(override protected val mode: Mode)
       val at            = checkpoint()
       val log           = new BatchLog
       inTurn(here, there, at, log)
-      val again = log.all.last._1
-      eraseCommit(at, again)
+      val lastBatch = log.all.last._1
+      eraseCommit(at, lastBatch)
       there.server.streams.deleteStream(there.name)
       val general =
         Seq("failOnDataLoss" -> "false", "endpoint" -> kinesis.endpoint.toString, "region" -> kinesis.region)

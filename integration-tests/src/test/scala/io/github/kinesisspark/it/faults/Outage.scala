@@ -4,8 +4,8 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer}
 
-/** How clients reach the server, and how that fails for a while. */
-trait Way extends AutoCloseable {
+/** An endpoint for clients, and what fails between them and the server for a while. */
+trait Outage extends AutoCloseable {
 
   /** What the outage is called. */
   def name: String
@@ -15,10 +15,10 @@ trait Way extends AutoCloseable {
   override def close(): Unit = ()
 }
 
-object Way {
+object Outage {
 
   /** Connections break, and then the server answers, with HTTP 500, every call that concerns one of the streams. */
-  final class ServerErrors(server: KinesisServer, streams: => Iterable[String]) extends Way {
+  final class ServerErrors(server: KinesisServer, streams: => Iterable[String]) extends Outage {
     private lazy val rules        = streams.map(s => FaultRule(FaultEffect.HttpStatus(500), stream = Some(s))).toVector
     private val gate              = new Gate(server.endpoint)
     override def name: String     = "HTTP 500"
@@ -33,7 +33,7 @@ object Way {
   }
 
   /** Nobody listens at the server's port. */
-  final class Refusals(server: KinesisServer) extends Way {
+  final class Refusals(server: KinesisServer) extends Outage {
     private val gate              = new Gate(server.endpoint)
     override def name: String     = "refused connections"
     override def endpoint: String = s"http://127.0.0.1:${gate.port}"
@@ -43,7 +43,7 @@ object Way {
   }
 
   /** TLS handshakes fail. */
-  final class FailingTls(server: KinesisServer) extends Way {
+  final class FailingTls(server: KinesisServer) extends Outage {
     private val gate              = new Gate(server.tlsEndpoint.get)
     override def name: String     = "failed TLS handshakes"
     override def endpoint: String = s"https://localhost:${gate.port}"
@@ -53,7 +53,7 @@ object Way {
   }
 
   /** The endpoint's host name has no address, for a process that looks names up in a file. */
-  final class MissingName(server: KinesisServer) extends Way {
+  final class MissingName(server: KinesisServer) extends Outage {
     private val gate   = new Gate(server.endpoint)
     private val others = "127.0.0.1 localhost\n"
     val hosts: Path    = Files.createTempFile("hosts-", "")
