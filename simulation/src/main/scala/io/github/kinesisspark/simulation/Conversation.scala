@@ -30,12 +30,12 @@ final class Conversation(wrong: String => Unit) {
   def hasLostOrder(executor: String, source: String): Boolean = orders.get((executor, source)).exists(_.isLost)
 
   /** A request is sent. */
-  def asked(from: String, to: String, request: Array[Byte]): Heard =
+  def asked(from: String, to: String, request: Array[Byte]): Callbacks =
     WireFormat.read[AnyRef](request) match {
       case order: ReadOrder =>
         val its = orders.getOrElseUpdate((to, order.sourceId), new Orders)
         its.sent(order)
-        Heard(
+        Callbacks(
           reply =>
             ChannelInside.answer(reply).foreach { answer =>
               if (answer.isNext && !its.carriedOut(order))
@@ -46,11 +46,11 @@ final class Conversation(wrong: String => Unit) {
         )
       case report: ReaderReport =>
         made(from, report)
-        Heard(reply => if (ChannelInside.isUsed(reply)) check(from, to, report), _ => ())
+        Callbacks(reply => if (ChannelInside.isUsed(reply)) check(from, to, report), _ => ())
       case release: ReleaseRequest =>
         orders.remove((to, release.sourceId))
-        Heard.Nothing
-      case _ => Heard.Nothing
+        Callbacks.Nothing
+      case _ => Callbacks.Nothing
     }
 
   /** A driver names an executor's readers. */
@@ -89,10 +89,10 @@ object Conversation {
     * @param replied with the answer, where the request arrived
     * @param failed  with the cause, at its sender, where no answer has come
     */
-  final case class Heard(replied: Array[Byte] => Unit, failed: Throwable => Unit)
+  final case class Callbacks(replied: Array[Byte] => Unit, failed: Throwable => Unit)
 
-  object Heard {
-    val Nothing: Heard = Heard(_ => (), _ => ())
+  object Callbacks {
+    val Nothing: Callbacks = Callbacks(_ => (), _ => ())
   }
 
   /** Of one executor's readers of one source, as they were sent. */

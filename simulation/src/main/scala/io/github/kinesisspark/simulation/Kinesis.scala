@@ -274,8 +274,8 @@ final class Kinesis(
     /** The latest look counts. */
     def look(nanos: Long): Unit = if (!isOver) {
       looks += 1
-      val mine = looks
-      baton.after(nanos)(if (looks == mine || nanos == 0) speak())
+      val own = looks
+      baton.after(nanos)(if (looks == own || nanos == 0) speak())
     }
 
     private def speak(): Unit = if (!isOver && wanted > 0) {

@@ -74,15 +74,15 @@ final class Network(baton: Baton, conversation: Conversation) {
     private lazy val timers = runtime.workers.fixed("rpc-answers", 1)
 
     override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
-      val heard  = conversation.asked(process.name, end.process.name, request)
-      val answer = asked[Array[Byte]](within) { reply =>
+      val callbacks = conversation.asked(process.name, end.process.name, request)
+      val answer    = asked[Array[Byte]](within) { reply =>
         def replied(bytes: Array[Byte]): Unit = {
-          heard.replied(bytes)
+          callbacks.replied(bytes)
           reply(bytes)
         }
         end.handler.asked(source, request, replied)
       }
-      answer.failed.foreach(heard.failed)(ExecutionContext.parasitic)
+      answer.failed.foreach(callbacks.failed)(ExecutionContext.parasitic)
       answer
     }
 

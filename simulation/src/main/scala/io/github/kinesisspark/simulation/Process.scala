@@ -22,7 +22,7 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   private val workers      = mutable.ArrayBuffer.empty[SimulatedWorker]
 
   // The monotonic clocks of two machines have nothing in common.
-  private val beginning = baton.between(1L << 30, 1L << 50)
+  private val clockStart = baton.between(1L << 30, 1L << 50)
 
   def isAlive: Boolean   = alive
   def isRunning: Boolean = alive && baton.now >= stillUntil
@@ -45,9 +45,10 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   }
 
   /** By the monotonic clock, when the world's clock shows a time. */
-  private[simulation] def localTime(world: Long): Long = world - suspendedFor + beginning
-  private[simulation] def worldTime(local: Long): Long = if (local >= Never) Never else local + suspendedFor - beginning
-  private[simulation] def runsAgainAt(world: Long)     = world.max(stillUntil)
+  private[simulation] def localTime(world: Long): Long = world - suspendedFor + clockStart
+  private[simulation] def worldTime(local: Long): Long =
+    if (local >= Never) Never else local + suspendedFor - clockStart
+  private[simulation] def runsAgainAt(world: Long) = world.max(stillUntil)
 
   /** How many there are that have not ended. */
   def threads: Int        = baton.strandsOf(this).size

@@ -305,14 +305,14 @@ final class World(val plan: Plan, trace: Trace) {
         insides
           .get(process)
           .flatMap(_.of(shard))
-          .fold(s"no reader, $batch")(seen => s"${wayOf(seen)} ${seen.state}, $batch")
+          .fold(s"no reader, $batch")(seen => s"${publisherOf(seen)} ${seen.state}, $batch")
     coverage.happened(state, what)
   }
 
   private def phasesOf(process: Process) =
     applications.find(_.processes.contains(process)).fold("none")(_.queries.map(_.phase).distinct.mkString("+"))
 
-  private def wayOf(seen: ReadersInside.Seen) = if (seen.isFanOut) "fan-out" else "polling"
+  private def publisherOf(reader: ReadersInside.ObservedReader) = if (reader.isFanOut) "fan-out" else "polling"
 
   /** All is well again, whatever strikes have done. */
   private def mend(): Unit = {
@@ -331,7 +331,7 @@ final class World(val plan: Plan, trace: Trace) {
       this.strike(strike)
     else baton.after(7.millis.toNanos)(awaitState(strike, until))
 
-  private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${wayOf(seen)} ${seen.state}")
+  private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${publisherOf(seen)} ${seen.state}")
   private def phases = alive.flatMap(_.queries.map(_.phase.toString))
 
   private def strike(strike: Strike): Unit = alive.lift(strike.which % alive.size.max(1)).foreach { application =>

@@ -11,21 +11,21 @@ import org.scalatest.matchers.should.Matchers
 /** Threads, clocks and processes of the simulation, without the engine. */
 class BatonSpec extends AnyFunSpec with Matchers {
 
-  /** A world of two processes. What is told comes with the time in ms. */
+  /** A world of two processes. What is recorded has the time in ms. */
   private final class Setting(seed: Long = 1, limits: Baton.Limits = Baton.Limits()) {
-    val trace = new Trace
-    val baton = new Baton(seed, trace, limits)
-    val one   = new Process("one", baton, trace, 0)
-    val two   = new Process("two", baton, trace, 0)
-    val told  = mutable.ArrayBuffer.empty[(Long, String)]
+    val trace    = new Trace
+    val baton    = new Baton(seed, trace, limits)
+    val one      = new Process("one", baton, trace, 0)
+    val two      = new Process("two", baton, trace, 0)
+    val recorded = mutable.ArrayBuffer.empty[(Long, String)]
 
-    def tell(what: String): Unit = told += ((baton.now / 1000000, what))
+    def record(what: String): Unit = recorded += ((baton.now / 1000000, what))
 
     /** Ends after a minute. */
     def run(): Vector[(Long, String)] = {
       baton.at(1.minute.toNanos)(baton.stop())
       baton.run()
-      told.toVector
+      recorded.toVector
     }
   }
 
@@ -35,7 +35,7 @@ class BatonSpec extends AnyFunSpec with Matchers {
       Seq(its.one -> 30, its.two -> 10).foreach { case (process, seconds) =>
         process.runtime.workers.start("sleeper") {
           process.runtime.waits.sleep(seconds.seconds)
-          its.tell(process.name)
+          its.record(process.name)
         }
       }
       its.run() shouldBe Vector((10000, "two"), (30000, "one"))
@@ -48,7 +48,7 @@ class BatonSpec extends AnyFunSpec with Matchers {
       val runtime = its.one.runtime
       runtime.workers.start("waiter") {
         val found = monitor.synchronized(runtime.waits.until(monitor, 40.seconds)(isThere))
-        its.tell(s"found $found")
+        its.record(s"found $found")
       }
       runtime.workers.start("signaller") {
         runtime.waits.sleep(5.seconds)
@@ -63,7 +63,7 @@ class BatonSpec extends AnyFunSpec with Matchers {
     it("takes the order of threads from the seed alone") {
       def order(seed: Long) = {
         val its = new Setting(seed)
-        (1 to 8).foreach(i => its.one.runtime.workers.start(s"thread $i")(its.tell(i.toString)))
+        (1 to 8).foreach(i => its.one.runtime.workers.start(s"thread $i")(its.record(i.toString)))
         (its.run(), its.trace.hash)
       }
       order(1) shouldBe order(1)
@@ -74,10 +74,10 @@ class BatonSpec extends AnyFunSpec with Matchers {
       val its    = new Setting
       val worker = its.one.runtime.workers.fixed("pool", 2)
       its.one.runtime.workers.start("main") {
-        worker.execute(() => its.tell("work"))
-        worker.schedule(3.seconds.toNanos)(its.tell("timer"))
-        worker.schedule(4.seconds.toNanos)(its.tell("never")).cancel()
-        val every = worker.every(10.seconds)(its.tell("again"))
+        worker.execute(() => its.record("work"))
+        worker.schedule(3.seconds.toNanos)(its.record("timer"))
+        worker.schedule(4.seconds.toNanos)(its.record("never")).cancel()
+        val every = worker.every(10.seconds)(its.record("again"))
         its.one.runtime.waits.sleep(25.seconds)
         every.cancel()
       }
@@ -90,7 +90,7 @@ class BatonSpec extends AnyFunSpec with Matchers {
         val worker = its.one.runtime.workers.fixed("pool", 1)
         worker.execute { () =>
           try its.one.runtime.waits.sleep(50.seconds)
-          catch { case _: InterruptedException => its.tell("interrupted") }
+          catch { case _: InterruptedException => its.record("interrupted") }
         }
         its.one.runtime.waits.sleep(2.seconds)
         worker.close()
@@ -126,7 +126,7 @@ class BatonSpec extends AnyFunSpec with Matchers {
       val wall  = its.one.runtime.clock.millis()
       its.one.runtime.waits.sleep(10.seconds)
       val lasted = (its.one.runtime.clock.nanos() - began).nanos.toSeconds
-      its.tell(s"after ${lasted}s, by the wall clock ${(its.one.runtime.clock.millis() - wall) / 1000}s")
+      its.record(s"after ${lasted}s, by the wall clock ${(its.one.runtime.clock.millis() - wall) / 1000}s")
     }
 
     it("that is paused runs late, and its clocks go on") {

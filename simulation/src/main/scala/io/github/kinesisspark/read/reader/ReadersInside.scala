@@ -7,10 +7,10 @@ import io.github.kinesisspark.read.plan.ReaderStatus
 final class ReadersInside(pools: ShardReaderPools) {
   import ReadersInside._
 
-  def all: Vector[Seen] = pools.all.flatMap(pool => pool.all.map(seen(pool, _)))
+  def all: Vector[ObservedReader] = pools.all.flatMap(pool => pool.all.map(observed(pool, _)))
 
-  def of(shard: String): Option[Seen] = pools.all.iterator
-    .flatMap(pool => pool.all.iterator.filter(_.shard.shardId == shard).map(seen(pool, _)))
+  def of(shard: String): Option[ObservedReader] = pools.all.iterator
+    .flatMap(pool => pool.all.iterator.filter(_.shard.shardId == shard).map(observed(pool, _)))
     .nextOption()
 
   def isEmpty: Boolean = pools.all.isEmpty
@@ -18,7 +18,8 @@ final class ReadersInside(pools: ShardReaderPools) {
   def memory: Long   = pools.memory.used
   def capacity: Long = pools.memory.capacity
 
-  private def seen(pool: ShardReaderPool, reader: ShardReader) = Seen(pool, reader, stateOf(reader.status))
+  private def observed(pool: ShardReaderPool, reader: ShardReader) =
+    ObservedReader(pool, reader, stateOf(reader.status))
 }
 
 object ReadersInside {
@@ -26,7 +27,7 @@ object ReadersInside {
   /** What a task, or a source, may take beyond the capacity. */
   val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventMemoryGate.Forms * EventMemoryGate.LargestEvent)
 
-  final case class Seen private[reader] (pool: ShardReaderPool, reader: ShardReader, state: String) {
+  final case class ObservedReader private[reader] (pool: ShardReaderPool, reader: ShardReader, state: String) {
     def shard: ShardKey   = reader.shard
     def source: String    = pool.config.sourceId
     def isFanOut: Boolean = pool.isFanOut
