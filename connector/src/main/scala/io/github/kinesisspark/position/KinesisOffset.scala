@@ -62,8 +62,8 @@ object StreamOffset {
     new StreamOffset(createdMillis, TreeMap.from(shards))
 }
 
-/** @param position what is read so far
-  * @param entered  where the shard began, in the one offset that first names it: a batch's start doesn't know it yet
+/** @param position      what is read so far
+  * @param firstPosition where the shard began, in the one offset that first names it: a batch's start doesn't know it yet
   */
 final case class ShardProgress(position: ShardPosition, firstPosition: Option[ShardPosition] = None)
 
