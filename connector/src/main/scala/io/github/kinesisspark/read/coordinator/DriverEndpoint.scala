@@ -196,7 +196,7 @@ private[coordinator] final class DriverEndpoint(
       val registered = cluster.registered()
       // Only a thread of a session of Spark Connect with JARs of its own starts jobs that find them.
       if (session.isEmpty) placeIfDue(registered, session)
-      val open = registered.filterNot(e => e.isExcluded || e.isLeaving).map(_.id)
+      val open = registered.filter(_.isOpen).map(_.id)
       bySource.lost(source, lost, open.filter(pulse(_).exists(_.answers)).toSet)
     }
   }

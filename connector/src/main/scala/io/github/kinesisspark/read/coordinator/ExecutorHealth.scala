@@ -20,7 +20,7 @@ private[coordinator] final case class ExecutorHealth(slots: Map[ExecutorId, Slot
   /** Where nobody is fit, those who are least unfit: somebody must read. */
   def usable(executors: Vector[ExecutorState], answering: Set[ExecutorId]): Set[ExecutorId] = {
     val reachable                        = executors.filter(e => answering(e.id))
-    val open                             = reachable.filterNot(e => e.isExcluded || e.isLeaving)
+    val open                             = reachable.filter(_.isOpen)
     val fit                              = open.filterNot(e => slots.get(e.id).exists(_.areTaken))
     def ids(some: Vector[ExecutorState]) = some.iterator.map(_.id).toSet
     Seq(fit, open, reachable, executors).collectFirst { case some if some.nonEmpty => ids(some) }.getOrElse(Set.empty)
@@ -47,8 +47,11 @@ private[kinesisspark] object ExecutorHealth {
     */
   final case class ExecutorState(id: ExecutorId, isExcluded: Boolean, isLeaving: Boolean, freeSlots: Int) {
 
+    /** Whether Spark gives it tasks. */
+    def isOpen: Boolean = !isExcluded && !isLeaving
+
     /** Whether a task would start there at once. */
-    def runsTasks: Boolean = !isExcluded && !isLeaving && freeSlots > 0
+    def runsTasks: Boolean = isOpen && freeSlots > 0
   }
 
   /** An executor's task slots over time. */
