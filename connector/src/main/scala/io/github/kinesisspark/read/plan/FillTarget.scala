@@ -25,7 +25,7 @@ object FillTarget {
 
   /** One shard may be ahead of the others for a moment: a batch for each of them would be a small one. */
   private def isHalfFull(statuses: Iterable[ReaderStatus]) = {
-    val more = statuses.filter(status => !status.isComplete && !status.millisBehind.contains(0L))
+    val more = statuses.filter(_.isBehind)
     statuses.forall(_.isComplete) || statuses.exists(status => status.failure.isDefined || status.starved) ||
     (more.nonEmpty && (more.forall(_.isFull) || more.map(_.heap).sum >= more.map(_.room).sum / 2))
   }

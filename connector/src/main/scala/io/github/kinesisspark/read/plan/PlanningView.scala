@@ -86,7 +86,7 @@ final case class PlanningView(
 
   private def ahead(shard: ShardKey, status: Option[ReaderStatus]): WatermarkAlignment.Ahead = {
     // Of one that failed it is not known yet whether there is anything left to wait for.
-    val isWaitedFor = status.forall(s => !s.isComplete && !s.millisBehind.contains(0L) && s.failure.isEmpty)
+    val isWaitedFor = status.forall(s => s.isBehind && s.failure.isEmpty)
     def patience    = status match {
       case Some(s) if s.records > 0 => None
       case Some(s) if s.starved     => if (mayGetMemory) None else Some(StarvedPatience.toNanos)

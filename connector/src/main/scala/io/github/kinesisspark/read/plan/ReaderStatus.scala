@@ -62,6 +62,12 @@ final case class ReaderStatus(
 
   def hasMoved: Boolean = position != base
 
+  /** There is more to read, as far as it is known. */
+  def isBehind: Boolean = !isComplete && !isAtTip
+
+  /** The last answer of the service had nothing more. */
+  private def isAtTip = millisBehind.contains(0L)
+
   /** Whether the service has answered it, or has had the time for it. */
   def isOpened: Boolean = openingMillis.forall(_ > ReaderStatus.OpeningPatience.toMillis)
 
@@ -69,10 +75,10 @@ final case class ReaderStatus(
     * as well, and so has one without a stop that waits for memory that others hold: they give it back only when they are planned.
     */
   def isSettled(withinMillis: Long, hasStop: Boolean): Boolean = hasNews || isComplete ||
-    (millisBehind.contains(0L) && millisSinceAnswer.exists(_ < withinMillis) && !isOnItsWay) || (starved && !hasStop)
+    (isAtTip && millisSinceAnswer.exists(_ < withinMillis) && !isOnItsWay) || (starved && !hasStop)
 
   /** The record that its reader was to come to is gone, with all before it. */
-  def hasLostStop: Boolean = !hasNews && !isComplete && millisBehind.contains(0L) && !isOnItsWay
+  def hasLostStop: Boolean = !hasNews && !isComplete && isAtTip && !isOnItsWay
 
   /** There is more than its reader can hold, or more than arrives between two triggers. */
   def outlasts(interval: FiniteDuration): Boolean =
