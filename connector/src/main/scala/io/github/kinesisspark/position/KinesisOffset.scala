@@ -26,8 +26,7 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
   def rangesTo(end: KinesisOffset): Vector[ShardRange] = {
     for {
       (shard, progress) <- shards
-      if progress.position != ShardPosition.ShardEnd && end.streams
-        .contains(shard.stream) && end.progress(shard).isEmpty
+      if !progress.isAtEnd && end.streams.contains(shard.stream) && end.progress(shard).isEmpty
     }
       throw new OffsetException(
         s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
@@ -65,7 +64,9 @@ object StreamOffset {
 /** @param position      what is read so far
   * @param firstPosition where the shard began, in the one offset that first names it: a batch's start doesn't know it yet
   */
-final case class ShardProgress(position: ShardPosition, firstPosition: Option[ShardPosition] = None)
+final case class ShardProgress(position: ShardPosition, firstPosition: Option[ShardPosition] = None) {
+  def isAtEnd: Boolean = position == ShardPosition.ShardEnd
+}
 
 /** An offset that cannot be used, and what to do about it. */
 final class OffsetException(message: String)

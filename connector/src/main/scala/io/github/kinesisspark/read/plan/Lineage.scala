@@ -28,7 +28,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
   def entering(known: Known): Vector[String] = {
     lazy val history           = ancestors(known.keys)
     def isRead(parent: String) = known.get(parent) match {
-      case Some(progress) => progress.position == ShardPosition.ShardEnd
+      case Some(progress) => progress.isAtEnd
       case None           => history(parent) || gone(parent)
     }
     // Mostly all of them are known.
@@ -49,7 +49,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
       case None      => gone(id)
     }
     known.iterator.collect {
-      case (id, progress) if progress.position == ShardPosition.ShardEnd && isSucceeded(id) => id
+      case (id, progress) if progress.isAtEnd && isSucceeded(id) => id
     }.toSet
   }
 
@@ -60,7 +60,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
     if (gone.isEmpty) Vector.empty
     else {
       val unfinished = known.iterator.collect {
-        case (id, at) if at.position != ShardPosition.ShardEnd && gone(id) => id
+        case (id, at) if !at.isAtEnd && gone(id) => id
       }
       lazy val history = ancestors(known.keys)
       val skipped      = entering(known).iterator
@@ -78,7 +78,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
     Vector.empty
   else {
     val ofOffset = known.iterator.collect {
-      case (id, at) if isUnknown(id) && (at.position != ShardPosition.ShardEnd || !hasListedChild(id)) => id
+      case (id, at) if isUnknown(id) && (!at.isAtEnd || !hasListedChild(id)) => id
     }
     lazy val history = ancestors(known.keys)
     def waitsFor     =

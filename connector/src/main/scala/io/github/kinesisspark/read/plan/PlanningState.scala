@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.position.ShardPosition.ShardEnd
 
 /** Where the next batch starts: the offset of the last one, and what enters now.
   *
@@ -23,7 +22,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
 
   /** Every shard of the batch that is not at its end, and where it continues. */
   val reading: Map[ShardKey, ShardPosition] = (start.shards ++ enteringShards).collect {
-    case (shard, progress) if progress.position != ShardEnd => shard -> progress.position
+    case (shard, progress) if !progress.isAtEnd => shard -> progress.position
   }.toMap
 
   /** Those of them that the service still has. */
@@ -49,7 +48,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
   /** Streams with finished shards whose children the listing doesn't show: it is older than their end. */
   def awaitingChildren: Set[StreamArn] = start.streams.iterator.collect {
     case (arn, offset) if offset.shards.exists { case (id, p) =>
-          p.position == ShardEnd && streams(arn).lineage.awaitsChildrenOf(id)
+          p.isAtEnd && streams(arn).lineage.awaitsChildrenOf(id)
         } =>
       arn
   }.toSet
@@ -78,7 +77,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
           (entering(arn) ++ fresh(arn, begun)).map { case (id, p) =>
             id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position))
           }
-        val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.position == ShardEnd))
+        val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.isAtEnd))
         arn -> new StreamOffset(stream.createdMillis, after -- retired, start.streams.get(arn).flatMap(_.completeTo))
       }
     )

@@ -50,7 +50,7 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
 
   /** What speaks for records in a gap, in words: shards of the offset whose oldest record came soon after it. Nothing proves it. */
   private def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
-    val unread = from.streams(arn).shards.collect { case (id, at) if at.position != ShardPosition.ShardEnd => id }
+    val unread = from.streams(arn).shards.collect { case (id, at) if !at.isAtEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
     val oldest = ProbeClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
       Parallel.map(shards)(id => ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon))
