@@ -55,7 +55,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
       BoundarySpacing.of(
         options.admission.maxRecordsPerTrigger.isDefined || options.admission.maxBytesPerTrigger.isDefined,
         options.minPartitions,
-        options.admission.maxShardSkew.map(_.toMillis),
+        alignment.skewMillis,
         _
       )
     )
