@@ -5,7 +5,27 @@ package io.github.kinesisspark.position
   * LATEST is not among them: it names another place at every call, so planning turns it into a timestamp of the
   * service's clock before anything is stored.
   */
-sealed trait ShardPosition extends Product with Serializable
+sealed trait ShardPosition extends Product with Serializable {
+  import ShardPosition._
+
+  /** Whether this place comes before the other, as far as the two positions alone decide that. */
+  final def isBefore(other: ShardPosition): Boolean = (this, other) match {
+    case (ShardEnd, _)                                                           => false
+    case (_, ShardEnd)                                                           => true
+    case (TrimHorizon, _: AtSequenceNumber | _: AfterSequenceNumber | _: Within) => true
+    case (AtTimestamp(x), AtTimestamp(y))                                        => x < y
+    case (AfterSequenceNumber(x), AfterSequenceNumber(y))                        => x < y
+    case (AtSequenceNumber(x), AtSequenceNumber(y))                              => x < y
+    case (AtSequenceNumber(x), AfterSequenceNumber(y))                           => x <= y
+    case (AfterSequenceNumber(x), AtSequenceNumber(y))                           => x < y
+    case (Within(x, i), Within(y, j))                                            => x < y || (x == y && i < j)
+    case (Within(x, _), AfterSequenceNumber(y))                                  => x <= y
+    case (Within(x, _), AtSequenceNumber(y))                                     => x < y
+    case (AfterSequenceNumber(x), Within(y, _))                                  => x < y
+    case (AtSequenceNumber(x), Within(y, _))                                     => x <= y
+    case _                                                                       => false
+  }
+}
 
 object ShardPosition {
 

@@ -8,7 +8,7 @@ import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds}
-import io.github.kinesisspark.read.plan.{HistoryPart, RangeGrouping, RangeSplitting}
+import io.github.kinesisspark.read.plan.{RangeGrouping, RangeSplitting}
 import io.github.kinesisspark.read.reader.{ReaderConfig, ReaderMemory, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RowFilter
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
@@ -88,10 +88,10 @@ final class KinesisBatch(
         val end   = past.map(r => ShardPosition.AtSequenceNumber(r.number))
         val range = ShardRange(
           shard,
-          begin.filter(HistoryPart.isBefore(part.range.start, _)).getOrElse(part.range.start),
-          end.filter(HistoryPart.isBefore(_, part.range.end)).getOrElse(part.range.end)
+          begin.filter(part.range.start.isBefore(_)).getOrElse(part.range.start),
+          end.filter(_.isBefore(part.range.end)).getOrElse(part.range.end)
         )
-        Option.when(HistoryPart.isBefore(range.start, range.end))(
+        Option.when(range.start.isBefore(range.end))(
           if (range == part.range) part
           else Part(range, (part.oldest ++ from).maxOption, (part.newest ++ until).minOption, None)
         )
@@ -117,7 +117,7 @@ final class KinesisBatch(
         )
         .distinctBy(_._1)
         .filter { case (at, _) =>
-          HistoryPart.isBefore(part.range.start, at) && HistoryPart.isBefore(at, part.range.end)
+          part.range.start.isBefore(at) && at.isBefore(part.range.end)
         }
       val bounds = Some(oldest) +: inside.map(i => Some(i._2)) :+ part.newest
       RangeSplitting.cut(part.range, inside.map(_._1)).zip(bounds.zip(bounds.tail)).map { case (range, (from, to)) =>

@@ -11,10 +11,7 @@ import io.github.kinesisspark.read.plan.HistoryPart
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
-/** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them.
-  *
-  * @param now by the service's clock, in ms
-  */
+/** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them. */
 final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
   import StreamHistory._
   import stream.clients.runtime
@@ -120,13 +117,13 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
           .fold((piece.end, Option.empty[Long]))(r => (AtSequenceNumber(r.number), Some(r.arrivalMillis)))
       case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
     }
-    if (piece.start == TrimHorizon && HistoryPart.isBefore(piece.end, start))
+    if (piece.start == TrimHorizon && piece.end.isBefore(start))
       loseOrWarn(s"what comes before 'endingPosition' in $shard is past the stream's retention")
-    if (start == piece.end || HistoryPart.isBefore(piece.end, start)) Right(None)
+    if (start == piece.end || piece.end.isBefore(start)) Right(None)
     else {
       val extent = exactEnd(shard, start, piece.end)
       val range  = ShardRange(shard, start, extent.end)
-      if (HistoryPart.isBefore(extent.end, start)) Either.cond(start != piece.start, None, piece.shardId)
+      if (extent.end.isBefore(start)) Either.cond(start != piece.start, None, piece.shardId)
       else
         Right(Option.when(start != extent.end)(BatchSnapshot.Part(range, oldest, extent.newest, extent.size)))
     }

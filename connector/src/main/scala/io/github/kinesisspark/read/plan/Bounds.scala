@@ -11,7 +11,7 @@ import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 final case class Bounds(ends: Map[ShardKey, ShardPosition], atMillis: Long) {
 
   def isDone(shard: ShardKey, position: ShardPosition): Boolean = ends.get(shard) match {
-    case Some(end) => position == end || HistoryPart.isBefore(end, position)
+    case Some(end) => position == end || end.isBefore(position)
     case None      => true
   }
 

@@ -29,7 +29,7 @@ object HistoryPart {
     def to(id: String)   = end.get(id).orElse(Option.when(beforeEnd(id))(ShardEnd))
     val reversed         = (start.keySet ++ end.keySet).toVector.sorted.filter { id =>
       (start.get(id), to(id)) match {
-        case (Some(a), Some(b))     => isBefore(b, a)
+        case (Some(a), Some(b))     => b.isBefore(a)
         case (Some(ShardEnd), None) => false
         case (Some(_), None)        => true
         case (None, _)              => beforeStart(id) && end.get(id).exists(isWithin)
@@ -57,22 +57,4 @@ object HistoryPart {
 
   /** With records before it. */
   private def isWithin(position: ShardPosition) = position != ShardEnd && position != TrimHorizon
-
-  /** Decided by the two positions alone. */
-  def isBefore(a: ShardPosition, b: ShardPosition): Boolean = (a, b) match {
-    case (ShardEnd, _)                                                           => false
-    case (_, ShardEnd)                                                           => true
-    case (TrimHorizon, _: AtSequenceNumber | _: AfterSequenceNumber | _: Within) => true
-    case (AtTimestamp(x), AtTimestamp(y))                                        => x < y
-    case (AfterSequenceNumber(x), AfterSequenceNumber(y))                        => x < y
-    case (AtSequenceNumber(x), AtSequenceNumber(y))                              => x < y
-    case (AtSequenceNumber(x), AfterSequenceNumber(y))                           => x <= y
-    case (AfterSequenceNumber(x), AtSequenceNumber(y))                           => x < y
-    case (Within(x, i), Within(y, j))                                            => x < y || (x == y && i < j)
-    case (Within(x, _), AfterSequenceNumber(y))                                  => x <= y
-    case (Within(x, _), AtSequenceNumber(y))                                     => x < y
-    case (AfterSequenceNumber(x), Within(y, _))                                  => x < y
-    case (AtSequenceNumber(x), Within(y, _))                                     => x <= y
-    case _                                                                       => false
-  }
 }

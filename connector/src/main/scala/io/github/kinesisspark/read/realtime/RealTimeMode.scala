@@ -75,8 +75,8 @@ private final class RealTimeMode(source: QuerySource) {
   }
 
   private def partitions(planning: PlanningState): Vector[RealTimePartition] = {
-    val reading = planning.open
-    val ended = planning.start.shards.collect { case (shard, p) if p.isAtEnd => shard }.toSet
+    val reading  = planning.open
+    val ended    = planning.start.shards.collect { case (shard, p) if p.isAtEnd => shard }.toSet
     val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
     readers.tasks(planning, reading.keys).map { task =>
       RealTimePartition(

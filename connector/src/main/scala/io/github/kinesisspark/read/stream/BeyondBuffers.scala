@@ -8,14 +8,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardCatalog, ShardEnds}
-import io.github.kinesisspark.read.plan.{
-  CutPoint,
-  HistoryPart,
-  LatestPositionSearch,
-  LongTrigger,
-  ReaderStatus,
-  WatermarkAlignment
-}
+import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus, WatermarkAlignment}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
 /** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this asks Kinesis for the first
@@ -72,7 +65,7 @@ final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) 
   /** A time in a position is from before anything was read. */
   private def isPast(before: ShardPosition, end: ShardPosition) = before match {
     case _: AtTimestamp => true
-    case _              => HistoryPart.isBefore(before, end)
+    case _              => before.isBefore(end)
   }
 }
 

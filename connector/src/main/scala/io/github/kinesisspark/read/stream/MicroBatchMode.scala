@@ -174,7 +174,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   /** A batch may end later than its readers stand. */
   private def furthest(statuses: Map[ShardKey, ReaderStatus], moved: Map[ShardKey, ShardPosition]) =
     statuses.transform { (shard, status) =>
-      moved.get(shard).filter(HistoryPart.isBefore(status.position, _)).getOrElse(status.position)
+      moved.get(shard).filter(status.position.isBefore(_)).getOrElse(status.position)
     }
 
   /** The batch, if it is worth planning.

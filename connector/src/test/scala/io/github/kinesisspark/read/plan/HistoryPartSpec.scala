@@ -51,7 +51,7 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
           stream
             .records(piece.shardId)
             .map(_.number)
-            .filter(n => HistoryPart.isBefore(piece.start, after(n)) && !HistoryPart.isBefore(piece.end, after(n)))
+            .filter(n => piece.start.isBefore(after(n)) && !piece.end.isBefore(after(n)))
         }.sorted shouldBe between.sorted
         // Parents come first.
         val places = found.pieces.map(_.shardId)
