@@ -16,14 +16,14 @@ private[coordinator] final case class Contact(peer: RpcChannel.Peer, pulse: Puls
 /** Whether an executor answers heartbeats. Missed ones are counted instead of time, so that a driver that stood still doesn't blame the
   * executors. Pure.
   *
-  * @param isAsked a heartbeat is on its way: there is one at a time
-  * @param missed  in a row
+  * @param isAsked  a heartbeat is on its way: there is one at a time
+  * @param missed   in a row
   * @param answered since its end was opened
   */
 private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int, answered: Long) {
   def answers: Boolean = missed < Liveness.SilentBeats
 
-  /** Where a query plans, it has found this by now. */
+  /** Silent for so long that a planning, if there was one, has moved its shards. */
   def isLost: Boolean = missed >= Liveness.SilentBeats + Liveness.BeatsOfPlanning
 
   /** Whether it has been there all the time since then. A driver that stood still has got no answers either. */

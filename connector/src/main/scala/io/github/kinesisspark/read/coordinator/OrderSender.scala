@@ -28,7 +28,7 @@ private[coordinator] final class OrderSender(
 
   @volatile private var hasRead = false
 
-  /** The highest number of all orders: an executor that is lost and found again knows those it had before. */
+  /** The highest number of all orders: an executor that is lost and found again has carried out lower ones. */
   private var lastNumber = 0L
 
   /** Cores that tasks of a real-time batch leave to others. */
@@ -91,7 +91,7 @@ private[coordinator] final class OrderSender(
     } yield executor -> next)
   }
 
-  /** Until the next orders are sent: another thread has missing readers ordered again, by values alone. */
+  /** Until the next orders are sent, another thread sends the orders of missing readers again, from the values it gets here. */
   def leave(): Unit = {
     val shards  = assignments.shards.size
     val reading = orders.keySet.filter(assignments.isReading)

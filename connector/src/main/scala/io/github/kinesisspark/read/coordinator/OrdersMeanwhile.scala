@@ -34,8 +34,8 @@ private[coordinator] final case class OrdersMeanwhile(
     order       <- known.renewed
   } yield (and(id, order), Vector(id -> order))
 
-  /** Executors don't answer: the others get their shards, who has fewest first. The lost are sent that they read them no more, which they find when they answer
-    * again.
+  /** Executors don't answer: the others get their shards, the one with fewest first. The lost executors are sent the release of their shards, which they
+    * carry out when they answer again.
     */
   def without(lost: Set[ExecutorId], others: Set[ExecutorId]): Option[(OrdersMeanwhile, Vector[Sent])] = {
     val gone   = lost.filter(reading)
@@ -58,7 +58,7 @@ private[coordinator] final case class OrdersMeanwhile(
     }
   }
 
-  /** Each shard goes to who has fewest by then. Counts are kept, as there may be ten thousand shards, and heartbeats wait. */
+  /** Each shard goes to the executor that has fewest by then. Counts are kept, as there may be ten thousand shards, and heartbeats wait. */
   private def homesAmong(takers: Vector[ExecutorId], tasks: Vector[ReadOrder.Task]): Map[ShardKey, ExecutorId] = {
     val before     = takers.map(executor => executor -> orders.get(executor).fold(0)(_.open.size)).toMap
     val none       = (Map.empty[ShardKey, ExecutorId], before)

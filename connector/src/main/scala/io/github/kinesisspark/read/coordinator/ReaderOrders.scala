@@ -6,15 +6,15 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 /** What one executor has been ordered to read, from which follows what it is to be ordered next: only what has changed. Pure.
   *
-  * @param number      of the last order
-  * @param awaited     the last order before a batch is planned: what was reported before it is about other shards, or as old as the batch before
-  * @param lastOfAllShards       the last order that named all shards
-  * @param committed   the last order that had records dropped
-  * @param epoch       the last order that changed which shards it reads: until that is carried out, it may read for others
-  * @param shards      all that it reads
-  * @param publisher by which it reads; readers of a consumer that is another now have to begin anew
-  * @param hasPlanned  some of them are ordered to where a batch ends that is not committed yet
-  * @param isUndone      an order may not have been carried out, so that the next one names all shards
+  * @param number          of the last order
+  * @param awaited         the last order before a batch is planned: what was reported before it is about other shards, or as old as the batch before
+  * @param lastOfAllShards the last order that named all shards
+  * @param committed       the last order that had records dropped
+  * @param epoch           the last order that changed which shards it reads: until that is carried out, it may read for others
+  * @param shards          all that it reads
+  * @param publisher       by which it reads; readers of a consumer that is another now have to begin anew
+  * @param hasPlanned      some of them are ordered to where a batch ends that is not committed yet
+  * @param isUndone        an order may not have been carried out, so that the next one names all shards
   */
 private[coordinator] final case class ReaderOrders(
     number: Long,

@@ -22,7 +22,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   private var done       = Map.empty[String, Long]
   private var meanwhile  = Option.empty[Meanwhile]
 
-  /** Whether it could be made use of. A report of changes must follow the last one; otherwise one of all readers has to come. */
+  /** Whether the report was used. A report of changes must follow the last one; otherwise the executor sends one of all readers. */
   def accept(report: ReaderReport): Boolean = synchronized {
     val before = byExecutor.get(report.executorId)
     val after  = before.fold(Reported.of(report))(_.and(report))
@@ -35,7 +35,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     isUsed
   }
 
-  /** What an executor said to an order, if anything. The order, or another one, may not have been carried out: then one with all shards follows. */
+  /** An executor's answer to an order, if there was one. Where this order or one before it may not have been carried out, one with all shards follows. */
   def answered(executor: String, order: Long, answer: Option[OrderAnswer]): Unit = synchronized {
     if (answer.exists(a => a.isNext && a.report.forall(accept))) recordApplied(executor, order)
     else notDone(executor, order)
@@ -53,7 +53,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   /** Whether all orders up to that one are known to have been carried out. */
   def isDone(executor: String, order: Long): Boolean = synchronized(done.get(executor).exists(_ >= order))
 
-  /** Who has shards to read from now on, each with the epoch of its shards. */
+  /** The executors that have shards to read from now on, each with the epoch of its shards. */
   def assign(now: Map[String, Long]): Unit = synchronized { epochs = now }
 
   /** What the driver believes of an executor that has shards of the source. */
@@ -61,7 +61,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     epochs.get(executor).map(Expected(_, done.get(executor)))
   }
 
-  /** Until the query's thread takes its orders back, at the next planning, whoever finds that readers are missing has them ordered again.
+  /** Until the query's thread takes its orders back, at the next planning, the thread that finds readers missing sends their orders again.
     *
     * @param send doesn't wait
     */
@@ -69,21 +69,21 @@ final class ReaderReports(implicit runtime: Runtime) {
     meanwhile = Some(Meanwhile(orders, send))
   }
 
-  /** The query's thread sends orders again. What has been ordered by then, if it was left to others. */
+  /** From now on the query's thread alone sends orders. Returns all that is ordered by now, if orders were left to other threads. */
   def takeBack(): Option[OrdersMeanwhile] = synchronized {
     val left = meanwhile
     meanwhile = None
     left.map(_.orders)
   }
 
-  /** Who has shards, where the query's thread sends nothing now. */
+  /** The executors that have shards, while the query's thread sends no orders; none otherwise. */
   def unattended: Set[ExecutorId] = synchronized(meanwhile.fold(Set.empty[ExecutorId])(_.orders.reading))
 
   /** Executors don't answer. */
   def lost(executors: Set[ExecutorId], others: Set[ExecutorId]): Unit =
     orderedMeanwhile(_.without(executors, others)).foreach(_())
 
-  /** What sends the orders, if any. */
+  /** Changes the orders, and returns what sends the change, if there is one. */
   private def orderedMeanwhile(
       change: OrdersMeanwhile => Option[(OrdersMeanwhile, Vector[OrdersMeanwhile.Sent])]
   ): Option[() => Unit] = synchronized {
@@ -92,7 +92,7 @@ final class ReaderReports(implicit runtime: Runtime) {
       (now, sent) <- change(left.orders)
     } yield {
       meanwhile = Some(left.copy(orders = now))
-      // Before they are sent, as the query's thread does it.
+      // Before the orders are sent, as in OrderSender.
       epochs = now.epochs
       () => left.send(sent)
     }

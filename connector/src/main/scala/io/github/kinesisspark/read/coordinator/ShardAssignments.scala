@@ -33,7 +33,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
 
   def isReading(executor: ExecutorId): Boolean = reading(executor)
 
-  /** Those that read, and those that may not know yet that they read no more. */
+  /** Executors that read, and those that may still read what they are to release. */
   def holding: Set[ExecutorId] = reading ++ unreleased
 
   /** Executors that acknowledged their last order. */
@@ -91,7 +91,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
     unreleased = unreleased ++ reading
   }
 
-  /** Those who read most already. */
+  /** As many executors as are to read: those that read most already. */
   private def chosen: Vector[ExecutorId] = {
     val sizes = homes.values.groupMapReduce(identity)(_ => 1)(_ + _)
     usable.toVector.sortBy(e => (-sizes.getOrElse(e, 0), e.id)).take(active.size)

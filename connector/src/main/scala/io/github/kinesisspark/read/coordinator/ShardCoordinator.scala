@@ -20,8 +20,8 @@ import io.github.kinesisspark.read.plan.{
 import io.github.kinesisspark.read.reader.{MemoryBudget, ReaderConfig, ReadersNow, ResolvedPublisher}
 import io.github.kinesisspark.runtime.Runtime
 
-/** All shard readers of one source, seen from the driver. Has them read what is planned next, and waits until a batch is worth planning: what that is, and
-  * where the batch ends, [[PlanningView]] decides.
+/** All shard readers of one source, seen from the driver. Has them read what is planned next, and waits until a batch is worth planning. [[PlanningView]]
+  * decides when that is, and where the batch ends.
   *
   * Used by the query's own thread only.
   *
@@ -44,7 +44,7 @@ final class ShardCoordinator(
 
   private var waitedSoFar = Duration.Zero
 
-  /** Why there are no readers; None where there are. Nothing else must be asked of readers that aren't there. */
+  /** Why there are no readers; None where there are. Without readers, [[await]] and [[open]] must not be called. */
   def refusal(): Option[String] = channel.refusal()
 
   /** How far the readers are beyond the positions, once that is worth planning.
@@ -91,7 +91,7 @@ final class ShardCoordinator(
     view
   }
 
-  /** Whether an answer to each reader, asked for since a time, says that nothing is there. */
+  /** Whether each reader holds nothing, and Kinesis has answered it since that time that nothing more is there. */
   def haveNothing(reading: Map[ShardKey, ShardPosition], sinceNanos: Long): Boolean = {
     val statuses = sender.statuses(reading)
     val millis   = (runtime.clock.nanos() - sinceNanos).nanos.toMillis
@@ -173,7 +173,7 @@ final class ShardCoordinator(
   def nearlyFull: Boolean =
     now.byExecutor.exists { case (_, held) => MemoryBudget.isNearlyFull(config.bufferBytes, held.bufferedBytes) }
 
-  /** A moment, because asking again at once would find the same. */
+  /** Waits a moment, because the next look would find the same. */
   def pause(): Unit = pause(idlePause)
 
   def pause(time: FiniteDuration): Unit = waiting(runtime.waits.sleep(time))

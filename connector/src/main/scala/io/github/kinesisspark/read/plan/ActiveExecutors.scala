@@ -2,8 +2,8 @@ package io.github.kinesisspark.read.plan
 
 import scala.concurrent.duration.FiniteDuration
 
-/** How many of the executors read where Spark removes those that are idle (dynamic allocation): as many as the load is worth, so
-  * that the others can fall idle. It grows at once and shrinks late.
+/** How many of the executors read, where Spark removes idle ones (dynamic allocation): as many as the load is worth, so that the
+  * others become idle. It grows at once and shrinks late.
   *
   * @param ampleSince since when fewer would have done, by the driver's clock
   */
@@ -21,7 +21,7 @@ final case class ActiveExecutors(size: Int, ampleSince: Option[Long]) {
 object ActiveExecutors {
   val none: ActiveExecutors = ActiveExecutors(0, None)
 
-  /** What a reader may hold at the least without making all of them slow. */
+  /** The least that a reader must be able to hold, so that not all of them become slow. */
   private val BytesOfAReader = 256L << 10
 
   /** @param batchBytes  of the batches now

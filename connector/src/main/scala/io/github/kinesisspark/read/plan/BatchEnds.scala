@@ -9,8 +9,8 @@ import io.github.kinesisspark.read.plan.BatchEnds._
   * Whatever the limits and the alignment say, somebody moves: the shard with the oldest record is never ahead of the
   * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[WatermarkAlignment.blocks]] stops all.
   *
-  * @param fairnessOffset    grows from batch to batch: it says whose turn it is when there is less than one record for each
-  * @param notReported what is still expected from shards that others wait for and nothing is held of, as far as it is known
+  * @param fairnessOffset grows from batch to batch: it says whose turn it is when there is less than one record for each
+  * @param notReported    what is still expected from shards that others wait for and nothing is held of, as far as it is known
   */
 final case class BatchEnds(
     limits: Limits,

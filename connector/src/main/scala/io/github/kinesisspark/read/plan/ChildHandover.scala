@@ -5,9 +5,9 @@ import io.github.kinesisspark.position.{Shard, ShardKey}
 /** Which shards a task of a real-time batch continues with when some of its own end: the children whose parents have all been read to
   * their end, in this task or in batches before. Those of which another task reads a parent are left to the next batch.
   *
-  * @param ended shards that are read to their end, as far as this task knows
-  * @param waiting  children that wait for another parent
-  * @param begun children that this task has begun
+  * @param ended   shards that are read to their end, as far as this task knows
+  * @param waiting children that wait for another parent
+  * @param begun   children that this task has begun
   */
 final case class ChildHandover(
     ended: Set[ShardKey],

@@ -8,13 +8,12 @@ import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
 
 /** Up to when all that arrived in a shard is in the batches planned so far; in ms since 1970, by the service's clock.
   *
-  * Kinesis reads on from a sequence number past retention as if nothing had been between it and the oldest record, and doesn't
-  * say whether something was. The time decides: if the last batch knew all that arrived up to a time within retention, nothing is
-  * lost since.
+  * A read from a sequence number past retention continues at the oldest record, and Kinesis doesn't report whether there were records in between. The
+  * time decides: if the last batch was complete up to a time within retention, nothing is lost since.
   */
 final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
 
-  /** With what a batch takes of its shards. No shard goes back, whatever the clock seems to say. Those that its end doesn't name any more are forgotten some time. */
+  /** With what a batch takes of its shards. No time decreases, whatever the clock shows. Shards that its end doesn't name any more are forgotten later. */
   def after(reported: Map[ShardKey, Long], end: KinesisOffset): Completeness = {
     var both = 0
     val now  = reported.transform((shard, time) =>
@@ -38,7 +37,7 @@ final case class Completeness(byShard: Map[ShardKey, Long] = Map.empty) {
     arn -> stream.copy(completeTo = (stream.completeTo ++ earliest(known)).maxOption)
   })
 
-  /** Nothing if it isn't known of one, or there are none. */
+  /** Nothing if one of them is unknown, or there are none. */
   @annotation.tailrec
   private def earliest(times: Iterator[Option[Long]], soFar: Option[Long] = None): Option[Long] =
     if (!times.hasNext) soFar
@@ -72,9 +71,7 @@ object Completeness {
     Option.when(completeTo < oldest)(Gap(Instant.ofEpochMilli(completeTo), Instant.ofEpochMilli(oldest)))
   }
 
-  /** Whether it is so old that an idle stream is worth a batch without records: a query that stood by all the time must not
-    * look like one that stood still.
-    */
+  /** Whether it is so old that an idle stream is worth a batch without records: a query that ran all the time must not look like one that was stopped. */
   def isAging(completeTo: Long, now: Long, retention: FiniteDuration): Boolean =
     now - completeTo > retention.toMillis / 2
 }

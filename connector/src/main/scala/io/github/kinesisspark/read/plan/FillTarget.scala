@@ -23,7 +23,7 @@ object FillTarget {
   val behind: FillTarget =
     FillTarget(1.second, statuses => isHalfFull(statuses) || statuses.exists(t => t.hasNews && !isFarBehind(t)))
 
-  /** One shard may be ahead of the others for a moment: a batch for each of them would be a small one. */
+  /** Not as soon as one shard is full: that may be ahead of the others for a moment, and a batch for each shard would be small. */
   private def isHalfFull(statuses: Iterable[ReaderStatus]) = {
     val more = statuses.filter(_.isBehind)
     statuses.forall(_.isComplete) || statuses.exists(status => status.failure.isDefined || status.starved) ||

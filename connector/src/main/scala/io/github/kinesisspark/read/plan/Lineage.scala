@@ -41,7 +41,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
         .sorted
   }
 
-  /** The finished shards that the offset no longer needs: their children speak for them, or nobody is left to. */
+  /** The finished shards that the offset no longer needs: their children are in it, or are past retention as well. */
   def retiring(known: Known): Set[String] = {
     lazy val history            = ancestors(known.keys)
     def isSucceeded(id: String) = children.get(id) match {
@@ -108,8 +108,8 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
   def roots: Vector[String] =
     shards.values.iterator.filter(!_.parents.exists(shards.contains)).map(_.id).toVector.sorted
 
-  /** Where a query begins that has these positions. Of a listed shard, one parent may be past retention while the other is listed still: that one
-    * counts as read, because the query was never to read it.
+  /** Where a query begins that has these positions. Of a listed shard, one parent may be past retention while the other is still listed. The former counts
+    * as read, because the query was never to read it.
     */
   def begun(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] = {
     val named  = positions.iterator.map(_._1).toSet
@@ -121,7 +121,7 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
     positions ++ former.toVector.distinct.sorted.map(_ -> ShardPosition.ShardEnd)
   }
 
-  /** Where a query that reads only what comes begins. */
+  /** Where a query that reads only new records begins. */
   def open: Vector[String] = shards.keysIterator.filterNot(isClosed).toVector.sorted
 
   /** Where a shard's hash keys begin; of one that is not listed any more, at 0. */

@@ -50,7 +50,7 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
 
   /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *
-    * @param starved shards that hold nothing, because others hold all memory: they go as far as the one that ends first
+    * @param starved         shards that hold nothing, because others hold all memory: they go as far as the one that ends first
     * @param earliestPending of the other shards, the earliest arrivals that others must not run ahead of
     */
   private[plan] def times(

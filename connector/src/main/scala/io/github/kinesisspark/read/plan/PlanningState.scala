@@ -42,7 +42,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
     .filter(reading.contains)
     .toSet
 
-  /** A stream nobody has begun yet: where it begins is stored at once, before any data is. */
+  /** Whether a stream is new: where it begins is stored at once, before any data. */
   def hasNewStreams: Boolean = streams.keys.exists(!start.streams.contains(_))
 
   /** Streams with finished shards whose children the listing doesn't show: it is older than their end. */
@@ -95,8 +95,8 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
 
 object PlanningState {
 
-  /** @param createdMillis the stream's creation time
-    * @param initialPositions     where its shards begin when the offset doesn't know the stream
+  /** @param createdMillis    the stream's creation time
+    * @param initialPositions where its shards begin when the offset doesn't know the stream
     */
   final case class Stream(createdMillis: Long, lineage: Lineage, initialPositions: Vector[(String, ShardPosition)])
 }

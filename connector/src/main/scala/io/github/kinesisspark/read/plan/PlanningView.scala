@@ -126,8 +126,8 @@ object PlanningView {
     */
   final case class Decision(isDue: Boolean, isOver: Boolean, hasNews: Boolean, mostWait: Option[FiniteDuration])
 
-  /** @param earliestPending      the earliest arrivals of shards that others wait for, before the batch
-    * @param notReported the same of shards whose readers have not reported
+  /** @param earliestPending the earliest arrivals of shards that others wait for, before the batch
+    * @param notReported     the same of shards whose readers have not reported
     */
   final case class Admitted(batch: PlannedBatch, earliestPending: Vector[(ShardKey, Long)], notReported: Vector[Long])
 

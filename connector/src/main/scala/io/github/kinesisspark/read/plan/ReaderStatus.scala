@@ -9,25 +9,25 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
 
 /** How far a reader has read beyond the batch's start: its report to the driver.
   *
-  * @param base          where what it holds begins
-  * @param position      where it ends
-  * @param boundaries    where a batch can end within it; none where nobody cuts it
-  * @param records       after the start, up to `position`
-  * @param bytes         of data and keys
-  * @param heap          what these records take of `room`
-  * @param room          bytes that its reader may hold
-  * @param isFull        its reader stands still for lack of room, its own or that of all readers
-  * @param oldestArrival of the first record, in ms by the service's clock
-  * @param newestArrival the latest of all records, in ms by the service's clock
-  * @param reached       what arrived before it is read; in ms by the service's clock, nothing before the first record
-  * @param density       of what it has read lately
-  * @param starved       it has nothing, and can't read before others give memory back
-  * @param isComplete    nothing more is to be read: `position` is the shard's end, or where its reader had to stop
-  * @param millisBehind  how far `position` is behind the newest record of the shard; nothing before the first answer
+  * @param base              where what it holds begins
+  * @param position          where it ends
+  * @param boundaries        where a batch can end within it; none where nobody cuts it
+  * @param records           after the start, up to `position`
+  * @param bytes             of data and keys
+  * @param heap              what these records take of `room`
+  * @param room              bytes that its reader may hold
+  * @param isFull            its reader stands still for lack of room, its own or that of all readers
+  * @param oldestArrival     of the first record, in ms by the service's clock
+  * @param newestArrival     the latest of all records, in ms by the service's clock
+  * @param reached           what arrived before it is read; in ms by the service's clock, nothing before the first record
+  * @param density           of what it has read lately
+  * @param starved           it has nothing, and can't read before others give memory back
+  * @param isComplete        nothing more is to be read: `position` is the shard's end, or where its reader had to stop
+  * @param millisBehind      how far `position` is behind the newest record of the shard; nothing before the first answer
   * @param millisSinceAnswer how long ago that was so
-  * @param openingMillis how long its first answer is awaited, if it is still to come
-  * @param isOnItsWay    to where it has to stop: one answer that there is nothing more doesn't count
-  * @param children      of a shard that is read to its end, if the service named them
+  * @param openingMillis     how long its first answer is awaited, if it is still to come
+  * @param isOnItsWay        to where it has to stop: one answer that there is nothing more doesn't count
+  * @param children          of a shard that is read to its end, if the service named them
   */
 final case class ReaderStatus(
     shard: ShardKey,
@@ -77,7 +77,7 @@ final case class ReaderStatus(
   def isSettled(withinMillis: Long, hasStop: Boolean): Boolean = hasNews || isComplete ||
     (isAtTip && millisSinceAnswer.exists(_ < withinMillis) && !isOnItsWay) || (starved && !hasStop)
 
-  /** The record that its reader was to come to is gone, with all before it. */
+  /** The record that its reader had to stop at is gone, with all before it. */
   def hasLostStop: Boolean = !hasNews && !isComplete && isAtTip && !isOnItsWay
 
   /** There is more than its reader can hold, or more than arrives between two triggers. */

@@ -17,13 +17,13 @@ final case class PlacedShard(shard: ShardKey, hashStart: BigInt, load: Double, h
 
 /** Which executor reads which shard.
   *
-  * A shard stays where it is read, for its buffer is there. Those that nobody reads are assigned in runs of neighbours, each
-  * as long as the room of who has most of it; among equals rendezvous hashing decides. Then, as long as somebody has more than
-  * the mean and the tolerance or somebody less, a piece of a run goes from who has most to who has least.
+  * A shard stays where it is read, for its buffer is there. Shards that nobody reads are assigned in runs of neighbours. Each run goes to the executor with
+  * the most room and is as long as that room; among equal executors rendezvous hashing decides. Then, while an executor's load lies further from the mean
+  * than the tolerance, a piece of a run moves from the executor with the largest load to the one with the smallest.
   *
-  * So when an executor goes, its shards alone move; when one comes, no more than a share moves, and all of it there; unless loads
-  * were uneven before, or a single shard outweighs what is to be evened out. Neighbours lie together, so that the children of a split
-  * or merge are found where their parents were. Without homes, the same shards and executors give the same answer always.
+  * So when an executor leaves, its shards alone move. When one joins, its share alone moves, all of it there. Exceptions: loads were uneven before, or a
+  * single shard outweighs what is to be evened out. Neighbours stay together, so that the children of a split or merge are read where their parents were.
+  * Without homes, the same shards and executors always give the same result.
   */
 object ShardAssignment {
 
@@ -82,7 +82,7 @@ object ShardAssignment {
       dealOut(run.drop(piece.size))
     }
 
-    /** How many of them fill the room best: the last one may stand out by half of it. */
+    /** How many of them fill the room best: half of the last one may exceed it. */
     private def fitting(run: Seq[Int], room: Double): Int =
       run.iterator
         .scanLeft(0.0)(_ + line(_).load)
@@ -110,8 +110,8 @@ object ShardAssignment {
       }
     }
 
-    /** The beginning of a run, of the shortest if it may be. As much as brings either to the mean, whose last shard may stand out by
-      * half of it, and at most half of what lies between them: more would change their roles, and so might never end.
+    /** The beginning of a run, of the shortest one that allows it. As much as brings one of the two to the mean, which half of the last shard may exceed,
+      * and at most half of their difference: more would swap their roles, and might never end.
       */
     private def movable(giver: Member, taker: Member): Seq[Int] = {
       val most                               = (giver.load - taker.load) / 2

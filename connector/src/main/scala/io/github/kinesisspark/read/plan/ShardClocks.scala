@@ -49,8 +49,8 @@ final case class ShardClocks(
 
   /** With the newest reports.
     *
-    * @param reached of each reader, the time up to which it has read; one that has just been opened anew knows none, and
-    *                begins where the batches have come
+    * @param reached of each reader, the time up to which it has read; one that has just been opened again knows none, and
+    *                begins at the time that the batches have reached
     */
   def afterReports(reached: IterableOnce[(ShardKey, Option[Long])], nowNanos: Long): ShardClocks =
     copy(
@@ -62,7 +62,7 @@ final case class ShardClocks(
       lastNanos = Some(nowNanos)
     )
 
-  /** With the times that a batch comes to. */
+  /** With the times that a batch reaches. */
   def admit(newest: IterableOnce[(ShardKey, Long)]): ShardClocks =
     copy(seen = seen ++ (for {
       (shard, time) <- newest.iterator

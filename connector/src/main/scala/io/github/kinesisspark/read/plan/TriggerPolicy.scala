@@ -90,7 +90,7 @@ final case class TriggerPolicy(bounds: Option[Bounds], limits: BatchLimits, exte
     (read ++ bounds.flatMap(_.completeTo(shard, at))).maxOption
   }
 
-  /** A range whose last record is gone before its reader has come there is planned all the same: its task finds out what is lost. */
+  /** A range is planned although its last record is gone before its reader has read it: its task finds out what is lost. */
   private def lostStops(statuses: Map[ShardKey, ReaderStatus]) = for {
     now             <- bounds.toVector
     (shard, status) <- statuses if status.hasLostStop
@@ -112,8 +112,8 @@ object TriggerPolicy {
     final case class Probe(batch: PlannedBatch, questions: LongTrigger.Questions) extends Decision
   }
 
-  /** How long the first batch waits for news, where readers don't say before that there is nothing. It is worth planning without records: it stores
-    * where the query began. But a batch costs Spark as much as the first answers in a JVM take, and records that miss it come by the next.
+  /** How long the first batch waits for news, unless readers report before that nothing is there. It is worth planning without records, because it stores
+    * where the query began. But it costs Spark as much time as the first answers in a JVM take, and records that miss it are in the next.
     */
   private val BeginningPatience = 2.seconds
 }

@@ -38,10 +38,10 @@ object WatermarkAlignment {
 
   /** What a shard's reader holds ahead of the batch, in ms by the service's times of arrival.
     *
-    * @param oldest what is held of it begins here; nothing where nothing is held
-    * @param newest and ends here
+    * @param oldest          what is held of it begins here; nothing where nothing is held
+    * @param newest          and ends here
     * @param earliestPending the earliest arrival of what the reader has not read yet, if others wait for that; [[Unknown]] before
-    *               anything is known of the shard
+    *                        anything is known of the shard
     */
   final case class Ahead(oldest: Option[Long], newest: Option[Long], earliestPending: Option[Long])
 

@@ -11,12 +11,12 @@ import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, Shard
 import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus, WatermarkAlignment}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
-/** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this asks Kinesis for the first
+/** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this class asks Kinesis for the first
   * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
   *
-  * Where nothing has arrived since that time, the end is a record close to the shard's newest: between them arrived what a shard may take in a second,
-  * which readers hold. Each look takes one GetShardIterator and
-  * one or two GetRecords of one record, out of the 5 calls a second that all pollers of the shard share.
+  * Where nothing has arrived since that time, the end is a record close to the shard's newest: between the two arrived no more than a shard may take in a
+  * second, which readers can hold. Each look takes one GetShardIterator and one or two GetRecords of one record, out of the 5 calls a second that all
+  * pollers of the shard share.
   */
 final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) {
   import BeyondBuffers._

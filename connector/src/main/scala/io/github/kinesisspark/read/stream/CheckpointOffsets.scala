@@ -23,7 +23,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
       s"$checkpoint is not a checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
     )
 
-  /** Where a batch ended; the last one that is committed, if none is named. One that was only planned may not have come to the sink.
+  /** Where a batch ended: the named one, or else the last one that is committed. The records of a batch that was only planned may not be in the sink.
     *
     * @throws OffsetException where there is no such batch, or it has no such source, or several and none is named
     */

@@ -18,9 +18,8 @@ import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartition
 /** Plans micro-batches over exact ranges: `latestOffset` fixes the batch's end by what the shard readers have reported, and `tasks` turns start and end
   * into ranges. What is remembered between Spark's calls is one [[MicroBatchState]]; what the trigger makes of a planning, a [[TriggerPolicy]].
   *
-  * A query has no new data when a planning finds none in any of its sources, and then `processAllAvailable()` returns. So a planning that finds nothing
-  * here is answered at once, by what is known: what a reader has not read yet is for the next. Only where somebody waits in `processAllAvailable()` it
-  * has to be proved first, by answers of Kinesis that were asked for since the planning began.
+  * A planning that finds nothing normally returns at once: what readers have not read yet is left to the next one. `processAllAvailable()` returns once
+  * a planning finds nothing in any source of the query, so while somebody waits in it, a planning that finds nothing asks Kinesis whether all is read.
   *
   * Used by the query's own thread only.
   */
@@ -32,19 +31,19 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   private val beyond       = new BeyondBuffers(catalog, source.alignment)
   private var state        = MicroBatchState.begin(runtime.clock.nanos())
 
-  /** By the access to streams that are not read any more: hardly ever more than one. */
+  /** By the access to removed streams, which hardly changes. */
   private val factories = mutable.HashMap.empty[Map[StreamArn, StreamAccess], KinesisPartitionReaderFactory]
 
-  /** From here on the query reads what is there when it first plans, and ends. */
+  /** `Trigger.AvailableNow`: the query ends with what is there at its first planning. */
   def endWithWhatIsThere(): Unit = happened(EndsSoon)
 
-  /** Where the next batch ends, or its start if there is none. */
+  /** The end of the next batch; its start where there is no batch. */
   def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     happened(Asked)
     val isOnce = SparkLimits.isOnce(limit)
     val began  = runtime.clock.nanos()
     val waited = readers.waited
-    // Somebody waits for what has not been read yet, where this is a retry.
+    // A retry looks for what readers had not read at the first look, because somebody waits for it.
     @tailrec def plan(isRetry: Boolean): Option[Batch] = {
       val isAtOnce           = isOnce || !source.hasReaders
       val (planning, bounds) = begin(start, isAtOnce)
@@ -56,7 +55,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
         happened(NothingFound(runtime.clock.nanos() - began - (readers.waited - waited).toNanos))
       if (batch.isDefined) batch
       else if (!isWaitedFor) {
-        // Each look takes calls of all shards.
+        // Each planning without readers takes calls for all shards.
         if (isAtOnce && !isOnce && !state.isEnding) readers.pause(if (isAlone) IdlePace.Longest else state.pace.pause)
         None
       } else if (isAllRead(planning, began)) {
@@ -71,7 +70,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
 
   private def happened(call: Call): Unit = state = state.after(call)
 
-  /** Where the batch starts, and where the query ends, or the batch, if one of them has to end where the shards end now. */
+  /** Where the batch starts, with the bounds of the query (AvailableNow) or of this batch (all at once), if there are any. */
   private def begin(start: Offset, isAtOnce: Boolean): (PlanningState, Option[Bounds]) = state.bounds match {
     case None if isAtOnce || state.isEnding =>
       val (planning, ends) = currentEnds(start)
@@ -99,12 +98,12 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   /** Whether somebody waits until all is processed that is there now. */
   private def isWaitedFor = !state.isEnding && callers.exists(_.areWaiting)
 
-  /** Whether nothing is left of what was put before a planning began: by Kinesis, or, where it can't be asked, by the readers' later answers. */
+  /** Whether all records are read that were put before a planning began. Asks Kinesis; where a call fails, the readers' later answers decide. */
   private def isAllRead(planning: PlanningState, began: Long) = planning.awaitingChildren.isEmpty &&
     ReadToTip.isSo(catalog, planning.reading).getOrElse(readers.haveNothing(planning.reading, began))
 
-  /** Ends at the bounds. The tasks read all of it from Kinesis, however much readers can hold. As always, children of a shard that ends with this batch are
-    * left to the next.
+  /** A batch that ends at the bounds. Its tasks read all of it from Kinesis, regardless of what readers can hold. Children of a shard that ends in this
+    * batch are left to the next, as always.
     */
   private def allAtOnce(start: Offset, planning: PlanningState, all: Bounds): Option[Batch] = {
     val moved = all.left(planning.reading)
@@ -126,7 +125,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
     )
     val isOutdated = source.failIfAny(view.statuses, planning.start)
     val batch      = if (isOutdated) None else decideEnd(start, planning, policy, view)
-    // Without a batch AvailableNow ends, and other shards may have more.
+    // Without a batch the query would end, but other shards may have more.
     val mayHaveMore = policy.bounds.isDefined && view.statuses.valuesIterator.exists(_.failure.isDefined)
     if (batch.isEmpty && (isOutdated || mayHaveMore)) withReaders(start, source.begin(start), policy, isRetry)
     else batch
@@ -165,13 +164,13 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
     }
   }
 
-  /** How long a planning waits for news where only other sources of the query may be held up. */
+  /** How long a planning waits for news, which holds up the other sources of the query. */
   private def idlePatience(isRetry: Boolean) =
     if (isRetry || isAlone) IdlePace.Longest
     else if (state.hadBatch) Duration.Zero
     else state.pace.pause
 
-  /** A batch may end later than its readers stand. */
+  /** How far shards are read. A batch may end later than its readers stand. */
   private def furthest(statuses: Map[ShardKey, ReaderStatus], moved: Map[ShardKey, ShardPosition]) =
     statuses.transform { (shard, status) =>
       moved.get(shard).filter(status.position.isBefore(_)).getOrElse(status.position)

@@ -10,8 +10,8 @@ import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, StreamArn}
   */
 final case class OffsetLogFile(version: String, sources: Vector[(String, KinesisOffset)]) {
 
-  /** The same source in the batch before, by name. The first batch of version 2 has names for what has numbers in the batch before:
-    * there it is the source with a stream of this one.
+  /** The offset of the same source in the batch before, by name. In the first batch of version 2 a source may have a name that has a number in the batch
+    * before: there it is the source with one of the same streams.
     *
     * @return none where the query got the source in this batch; or what is wrong
     */

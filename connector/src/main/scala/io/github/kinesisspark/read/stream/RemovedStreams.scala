@@ -10,11 +10,10 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.read.stream.RemovedStreams.RemovedStream
 
-/** Streams that were taken out of the list while a batch with records of theirs was not yet committed. The batch comes again,
-  * and is the same records again: so they are read once more, with the source's own endpoint and credentials (what was said
-  * of such a stream alone left the options with it) in the region of their ARN.
+/** Streams that were taken out of the list while a batch with their records was not yet committed. The batch runs again and must have the same records,
+  * so these streams are read once more: with the source's own endpoint and credentials, as their own options left with them, in the region of their ARN.
   *
-  * Nothing is read of a stream that doesn't exist any more. Any other obstacle ends the query.
+  * A stream that doesn't exist any more is not read. Any other failure ends the query.
   *
   * @param client of the source as a whole
   * @param isRead whether a stream is in the list
@@ -25,7 +24,7 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
   private val log    = LoggerFactory.getLogger(classOf[RemovedStreams])
   private var opened = Map.empty[StreamArn, Option[RemovedStream]]
 
-  /** How those are reached that a batch was read from. */
+  /** Access to those that a batch was read from. */
   def access: Map[StreamArn, StreamAccess] = opened.collect { case (arn, Some(removed)) => arn -> removed.access }
 
   /** The hash keys of all their shards. */
@@ -51,12 +50,12 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
     val found = find(arn, created)
     if (found.isDefined)
       log.warn(
-        "{} is not in the list of streams any more; its part of the batch that comes again is read once more",
+        "{} is not in the list of streams any more; the batch that runs again reads it once more",
         arn
       )
     else
       log.warn(
-        "{} is not in the list of streams any more and does not exist any more; the batch comes again without its records, as " +
+        "{} is not in the list of streams any more and does not exist any more; the batch runs again without its records, as " +
           "failOnDataLoss is false",
         arn
       )
@@ -74,14 +73,14 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
       case gone: KinesisException if gone.reason == FailureReason.NotFound && isAtHome(arn) => None
       case NonFatal(e)                                                                      =>
         throw new OffsetException(
-          s"The last batch was not committed and comes again with records of $arn, which is not in the list of streams any more " +
+          s"The last batch was not committed and runs again with records of $arn, which is not in the list of streams any more " +
             s"and can't be reached without options of its own: ${e.getMessage} Put the stream and its options back until " +
             "that batch is committed, then take it out."
         )
     } finally lease.close()
   }
 
-  /** Whether the source's endpoint is of the stream's region, so that what it doesn't find isn't there. */
+  /** Whether the source's endpoint is that of the stream's region: then a stream that it doesn't find doesn't exist. */
   private def isAtHome(arn: StreamArn) = client.endpoint.isEmpty || client.region.contains(arn.region)
 }
 

@@ -83,8 +83,8 @@ final case class SourceMetrics(
   private def userRecordsPerRead =
     reads.copy(records = Math.round(reads.records * fleet.delivered.factor)).recordsPerRead
 
-  /** The same at a later time. Once the next planning is due, nobody knows of records that have arrived since, so the lag may have grown by the time
-    * since then. Before, the query is where its trigger has it be.
+  /** The same at a later time. Until the next planning is due, the lag stays as the last planning found it. After that it may have grown by the time since
+    * then, as nobody knows which records have arrived.
     */
   def at(nowNanos: Long): SourceMetrics = copy(atNanos = math.max(atNanos, nowNanos - trigger.toNanos))
 
