@@ -43,7 +43,7 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
 
   /** Blocks. Each attempt has the values of its own moment.
     *
-    * @param within           time for all attempts
+    * @param within time for all attempts
     * @throws KinesisException of the fault's class, once retrying has ended
     */
   def publish(

@@ -10,14 +10,14 @@ import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, Cus
 
 /** What tasks have done, as they report to the driver at their end.
   *
-  * @param records     of Kinesis
-  * @param userRecords rows, several of which may share a record
-  * @param retried   records sent again
-  * @param throttled refusals because of a limit, of records or of whole calls' records
-  * @param calls     of PutRecords
-  * @param skipped   rows that could never be written
+  * @param records            of Kinesis
+  * @param userRecords        rows, several of which may share a record
+  * @param retried            records sent again
+  * @param throttled          refusals because of a limit, of records or of whole calls' records
+  * @param calls              of PutRecords
+  * @param skipped            rows that could never be written
   * @param possibleDuplicates records of failed calls that the service may have stored, and that were sent again
-  * @param callTimes of all calls
+  * @param callTimes          of all calls
   */
 final case class SinkCounts(
     records: Long,

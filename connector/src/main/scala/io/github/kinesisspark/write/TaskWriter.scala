@@ -21,11 +21,11 @@ import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFail
   * Rows of a streaming query may come slowly. While rows are held and the task's thread waits for the next one, a timer sends them in
   * calls that aren't full, takes answers, and sends refused records again. Its failure is thrown at the next row, or at the end.
   *
-  * @param packing   makes records of rows
-  * @param put       makes a call; what it throws is not retried
-  * @param bad       receives records that only the service found to be too large
-  * @param isKilled  whether Spark wants the task to end
-  * @param linger    how long rows wait for a fuller call; left out, until it is full
+  * @param packing  makes records of rows
+  * @param put      makes a call; what it throws is not retried
+  * @param bad      receives records that only the service found to be too large
+  * @param isKilled whether Spark wants the task to end
+  * @param linger   how long rows wait for a fuller call; left out, until it is full
   */
 private[write] final class TaskWriter(
     start: Sending,

@@ -8,9 +8,9 @@ object ClusterExecutors {
 
   /** An executor that is registered.
     *
-    * @param isExcluded  after failed tasks: Spark runs no task there
-    * @param isLeaving   it is being decommissioned or removed
-    * @param freeSlots   how many tasks could start there now; below 1 where all slots are taken
+    * @param isExcluded after failed tasks: Spark runs no task there
+    * @param isLeaving  it is being decommissioned or removed
+    * @param freeSlots  how many tasks could start there now; below 1 where all slots are taken
     */
   final case class Executor(host: String, id: String, isExcluded: Boolean, isLeaving: Boolean, freeSlots: Int)
 

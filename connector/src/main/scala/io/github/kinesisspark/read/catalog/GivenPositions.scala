@@ -13,7 +13,7 @@ import io.github.kinesisspark.position.ShardPosition._
 
 /** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
   *
-  * @param option  by which they were given
+  * @param option by which they were given
   * @param stream has just been listed
   */
 final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss: Boolean) {

@@ -27,8 +27,8 @@ import io.github.kinesisspark.runtime.{Runtime, Timer, Worker}
   *
   * A closed shard whose subscription has gone quiet without reporting the end is finished by polling.
   *
-  * @param start     of the first call, by the clock
-  * @param telemetry of all publishers of the source in this executor
+  * @param start        of the first call, by the clock
+  * @param telemetry    of all publishers of the source in this executor
   * @param isNamedSince whether the driver has named this reader since then, by the clock
   */
 final class FanOutRecordPublisher(

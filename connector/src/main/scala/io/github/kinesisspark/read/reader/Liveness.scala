@@ -48,9 +48,9 @@ object Liveness {
 
 /** What a driver says to an executor every second.
   *
-  * @param epochs      of the sources that are read there
-  * @param driverNanos the driver's clock
-  * @param answeredNanos  when the executor gave the last answer that the driver has, by the executor's clock
+  * @param epochs        of the sources that are read there
+  * @param driverNanos   the driver's clock
+  * @param answeredNanos when the executor gave the last answer that the driver has, by the executor's clock
   */
 final case class Heartbeat(epochs: Map[String, Long], driverNanos: Long, answeredNanos: Option[Long])
 

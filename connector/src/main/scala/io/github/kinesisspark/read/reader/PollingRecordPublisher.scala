@@ -27,10 +27,10 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
   *               '-------- throttled, failed for a while, iterator expired: again at the same position'
   * }}}
   *
-  * @param start    of the first call, by the clock
-  * @param readers  that poll in this executor for the same query now
+  * @param start      of the first call, by the clock
+  * @param readers    that poll in this executor for the same query now
   * @param whenClosed is called once
-  * @param telemetry of all publishers of the source in this executor
+  * @param telemetry  of all publishers of the source in this executor
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
 final class PollingRecordPublisher(

@@ -14,7 +14,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
 /** Which shards this executor is to read, and what may be dropped: what has changed since the order before, or all.
   *
   * @param number      grows by one from order to order of a source and executor
-  * @param settings       there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
+  * @param settings    there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
   *                    batch, and credentials need to be sent but once
   * @param commit      the batches planned so far are written: their records may be dropped
   * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
@@ -22,7 +22,7 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's clock when it was sent
   * @param liveness    how the readers know from now on that the driver lives
-  * @param spacing       how far the boundaries lie apart
+  * @param spacing     how far the boundaries lie apart
   * @param pauseMillis between two reports, at least
   * @param hasRead     whether a reader of this query has ever read anything
   */
@@ -60,15 +60,15 @@ final case class OrderAnswer(isNext: Boolean, report: Option[ReaderReport])
 
 /** How far the readers of one source in one executor are.
   *
-  * @param pool    identifies this generation of readers in the executor
-  * @param number  grows by one from report to report
+  * @param pool           identifies this generation of readers in the executor
+  * @param number         grows by one from report to report
   * @param isOfAllReaders `statuses` are those of all readers; otherwise of those that have changed since the report before
-  * @param applied the last order that was carried out
-  * @param atNanos when that was so, by the driver's clock, or earlier than that: see [[DriverClock]]
-  * @param gone    shards that are no longer read
-  * @param hasNews the driver may wait for something of it
-  * @param counts  of those shards of `statuses` and `gone` that have any
-  * @param totals  of this executor
+  * @param applied        the last order that was carried out
+  * @param atNanos        when that was so, by the driver's clock, or earlier than that: see [[DriverClock]]
+  * @param gone           shards that are no longer read
+  * @param hasNews        the driver may wait for something of it
+  * @param counts         of those shards of `statuses` and `gone` that have any
+  * @param totals         of this executor
   */
 final case class ReaderReport(
     executorId: String,

@@ -31,11 +31,11 @@ object RecordPublisher {
   private[reader] def place(shard: ShardKey, position: ShardPosition): String =
     s"$shard (position ${ShardPosition.encode(position)})"
 
-  /** @param position          where this delivery ends; the shard's end with its last
-    * @param millisBehind      how far the position is behind the shard's newest record, in ms by the service's clock
-    * @param totals           of the records. Their heap, of the memory budget, comes along: who drops the records gives it back
-    * @param asOfNanos        what it says of the shard was so then, or later, by the clock of its process
-    * @param children         at the shard's end, all its children, if the service names them
+  /** @param position     where this delivery ends; the shard's end with its last
+    * @param millisBehind how far the position is behind the shard's newest record, in ms by the service's clock
+    * @param totals       of the records. Their heap, of the memory budget, comes along: who drops the records gives it back
+    * @param asOfNanos    what it says of the shard was so then, or later, by the clock of its process
+    * @param children     at the shard's end, all its children, if the service names them
     */
   final case class Delivery(
       records: Array[KinesisRecord],

@@ -134,7 +134,7 @@ private[reader] object ReportSchedule {
   /** What a report is about.
     *
     * @param isOfAllReaders of all readers
-    * @param hasNews the driver may wait for it
+    * @param hasNews        the driver may wait for it
     */
   final case class What(changed: Vector[ShardKey], isOfAllReaders: Boolean, hasNews: Boolean)
 

@@ -16,10 +16,10 @@ import io.github.kinesisspark.runtime.Runtime
   * holds; tasks take it out, which makes room, or leave it to the next planning to drop it. Publishers call it on their worker threads, tasks
   * orders and reports on theirs.
   *
-  * @param stop    where to stop, if anywhere before the shard's end
-  * @param share   bytes this reader may hold; above it, it asks for nothing more
-  * @param onRead  called with the totals of every delivery; must not block
-  * @param onNews  called after every delivery and failure; must not block
+  * @param stop   where to stop, if anywhere before the shard's end
+  * @param share  bytes this reader may hold; above it, it asks for nothing more
+  * @param onRead called with the totals of every delivery; must not block
+  * @param onNews called after every delivery and failure; must not block
   */
 final class ShardReader(
     val shard: ShardKey,

@@ -159,8 +159,8 @@ object Subscription {
     final case class Waiting(until: Long)                extends State
     final case class Calling(call: Long, deadline: Long) extends State
 
-    /** @param silentAfter deadline of the event that was asked for, if one was
-      * @param hasReceived       it has brought an event, or a part of one
+    /** @param silentAfter   deadline of the event that was asked for, if one was
+      * @param hasReceived   it has brought an event, or a part of one
       * @param arrivingSince when the event that was asked for was first seen on its way, if it is
       */
     final case class Live(
@@ -248,9 +248,9 @@ object Subscription {
 
   /** Time, chance and experience, which [[step]] takes from nowhere else.
     *
-    * @param now       by a clock that never goes back, in ns
-    * @param chance    uniform in [0, 1)
-    * @param hasWorked whether a call of the client has ever succeeded
+    * @param now          by a clock that never goes back, in ns
+    * @param chance       uniform in [0, 1)
+    * @param hasWorked    whether a call of the client has ever succeeded
     * @param isNamedSince whether the driver has named the reader since then, by the same clock
     */
   final case class Moment(now: Long, chance: Double, hasWorked: Boolean, isNamedSince: Long => Boolean)

@@ -14,10 +14,10 @@ import io.github.kinesisspark.read.row.RecordRows
   * On the task's thread alone. Should another attempt of the task have begun to read here, the reader doesn't hold this one's place
   * any more: then this one fails, and no record is given twice or left out.
   *
-  * @param reader opened at `from`
-  * @param rows   of the shard's records
+  * @param reader         opened at `from`
+  * @param rows           of the shard's records
   * @param failOnDataLoss where the record that it begins with is gone
-  * @param leave  called when this one takes nothing more
+  * @param leave          called when this one takes nothing more
   */
 private[realtime] final class FollowedShard(
     val shard: ShardKey,

@@ -10,9 +10,9 @@ import io.github.kinesisspark.read.reader.ResolvedPublisher
 
 /** What one task of a real-time batch reads: its shards from where they continue, and those of their children that it can begin.
   *
-  * @param ended       shards of these streams that are read to their end, as parents of what may come
-  * @param hashKeys    of the shards, if aggregated records are taken apart
-  * @param executor    where the shards' readers are
+  * @param ended     shards of these streams that are read to their end, as parents of what may come
+  * @param hashKeys  of the shards, if aggregated records are taken apart
+  * @param executor  where the shards' readers are
   * @param publisher by which they read
   */
 private[realtime] final case class RealTimePartition(
@@ -55,9 +55,9 @@ private[realtime] final case class RealTimeProgress(
     isAsked: Boolean
 ) extends PartitionOffset
 
-/** @param taken what the task has given of the shard
-  * @param status   how far its reader was by then
-  * @param begun of a child that was begun within the batch
+/** @param taken  what the task has given of the shard
+  * @param status how far its reader was by then
+  * @param begun  of a child that was begun within the batch
   */
 private[realtime] final case class ShardRead(taken: CutPoint, status: ReaderStatus, begun: Option[Shard]) {
   def shard: ShardKey = status.shard

@@ -7,9 +7,9 @@ import io.github.kinesisspark.config.{CallRetries, StreamRef}
 
 /** Limits of one task's writer.
   *
-  * @param bufferSize   bytes of records that are not taken yet
-  * @param maxCalls     under way at once
-  * @param retries      of PutRecords; their time counts from a record's first refusal
+  * @param bufferSize bytes of records that are not taken yet
+  * @param maxCalls   under way at once
+  * @param retries    of PutRecords; their time counts from a record's first refusal
   */
 final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int, retries: CallRetries) {
 
@@ -19,8 +19,8 @@ final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int,
 
 /** Counts of one task so far.
   *
-  * @param retried   records sent again
-  * @param throttled refusals of records because of a limit
+  * @param retried            records sent again
+  * @param throttled          refusals of records because of a limit
   * @param possibleDuplicates records of calls that failed as a whole after the service may have stored them, and that were sent again
   */
 final case class Totals(

@@ -21,11 +21,11 @@ import io.github.kinesisspark.aws.Backoff
   * minutes. The increase grows, because a shard that was throttled by others for a while must not be written to slowly for minutes after
   * (FLINK-31772). And what a refusal adds keeps the share from falling without end where the writer is not the reason for it.
   *
-  * @param share   of the shard's quota
-  * @param due     when the next turn may begin
+  * @param share    of the shard's quota
+  * @param due      when the next turn may begin
   * @param clean    turns in a row without a refusal
   * @param refusals turns in a row of which nothing was taken
-  * @param taking  what the turn that is put together costs, in seconds of the shard's quota
+  * @param taking   what the turn that is put together costs, in seconds of the shard's quota
   */
 final case class ShardThrottle(
     due: Long,
