@@ -169,9 +169,13 @@ private[coordinator] final class DriverEndpoint(
       }
       if (own.nonEmpty) due.foreach { case (key, contact) =>
         val here = own.collect { case (source, session) if session == key.session => source }
-        beat(key, contact, here.flatMap(source => bySource.expected(source, key.executor).map(source -> _)).toMap)
+        beat(
+          key,
+          contact,
+          here.flatMap(source => bySource.get(source).flatMap(_.expected(key.executor)).map(source -> _)).toMap
+        )
       }
-      own.foreach { case (source, session) => replaceLost(source, session) }
+      for ((source, session) <- own; reported <- bySource.get(source)) replaceLost(reported, session)
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
   private def beat(key: PeerKey, contact: Contact, expected: Map[String, ReaderReports.Expected]): Unit = {
@@ -182,22 +186,23 @@ private[coordinator] final class DriverEndpoint(
       .map(WireFormat.read[LivePools])(ExecutionContext.parasitic)
       .onComplete { answer =>
         answer.foreach { live =>
-          expected.foreach { case (source, e) => bySource.found(source, key.executor, e, live.pools.get(source)) }
+          for ((source, e) <- expected; own <- bySource.get(source))
+            own.found(key.executor, e, live.pools.get(source))
         }
         beaten(key, contact.peer, answer.toOption)
       }(ExecutionContext.parasitic)
   }
 
   /** Between two plannings, as in a batch that takes long: has others read what executors read that are lost. */
-  private def replaceLost(source: String, session: String): Unit = {
+  private def replaceLost(source: ReaderReports, session: String): Unit = {
     def pulse(executor: ExecutorId) = synchronized(peers.get(PeerKey(executor.id, session))).map(_.pulse)
-    val lost                        = bySource.unattended(source).filter(pulse(_).forall(_.isLost))
+    val lost                        = source.unattended.filter(pulse(_).forall(_.isLost))
     if (lost.nonEmpty && !cluster.isStopped) {
       val registered = cluster.registered()
       // Only a thread of a session of Spark Connect with JARs of its own starts jobs that find them.
       if (session.isEmpty) placeIfDue(registered, session)
       val open = registered.filter(_.isOpen).map(_.id)
-      bySource.lost(source, lost, open.filter(pulse(_).exists(_.answers)).toSet)
+      source.lost(lost, open.filter(pulse(_).exists(_.answers)).toSet)
     }
   }
 

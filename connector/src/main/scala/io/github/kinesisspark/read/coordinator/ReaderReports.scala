@@ -167,19 +167,11 @@ final class ReportsBySource(implicit runtime: Runtime) {
 
   def of(source: String): ReaderReports = sources.getOrElseUpdate(source, new ReaderReports)
 
+  /** None once the query has ended. */
+  def get(source: String): Option[ReaderReports] = sources.get(source)
+
   /** False, too, where the query has ended. */
-  def accept(report: ReaderReport): Boolean = sources.get(report.sourceId).exists(_.accept(report))
-
-  def expected(source: String, executor: String): Option[Expected] =
-    sources.get(source).flatMap(_.expected(executor))
-
-  def found(source: String, executor: String, expected: Expected, applied: Option[Long]): Unit =
-    sources.get(source).foreach(_.found(executor, expected, applied))
-
-  def unattended(source: String): Set[ExecutorId] = sources.get(source).fold(Set.empty[ExecutorId])(_.unattended)
-
-  def lost(source: String, executors: Set[ExecutorId], others: Set[ExecutorId]): Unit =
-    sources.get(source).foreach(_.lost(executors, others))
+  def accept(report: ReaderReport): Boolean = get(report.sourceId).exists(_.accept(report))
 
   def remove(source: String): Unit = sources.remove(source): Unit
 }
