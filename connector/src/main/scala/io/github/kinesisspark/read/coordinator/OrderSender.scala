@@ -49,7 +49,6 @@ private[coordinator] final class OrderSender(
   def send(
       planning: PlanningState,
       reading: Map[ShardKey, ShardPosition],
-      ending: Set[ShardKey],
       stops: Map[ShardKey, ShardPosition]
   ): Unit = {
     takeBack()
@@ -62,7 +61,7 @@ private[coordinator] final class OrderSender(
       undone.get(executor.id).fold(known)(known.undone)
     }
     val wanted = reading.iterator.map { case (shard, position) =>
-      ReadOrder.Task(shard, position, stops.get(shard), ending(shard))
+      ReadOrder.Task(shard, position, stops.get(shard), planning.ending(shard))
     }
     val byHome = wanted.toVector.groupBy(task => assignments.of(task.shard))
     sendAll(for {

@@ -59,8 +59,7 @@ final class ShardCoordinator(
       goal: Goal,
       isUrgent: => Boolean = false
   ): PlanningView = {
-    val began  = runtime.clock.nanos()
-    val ending = planning.ending
+    val began = runtime.clock.nanos()
     clocks = clocks.begin(reading, planning.parents, planning.start.progress(_).isDefined, began)
     var repeatAfter: FiniteDuration = ReportPatience
     @tailrec
@@ -70,7 +69,7 @@ final class ShardCoordinator(
         sender.repeatUnacknowledged()
         repeatAfter = since * 2
       }
-      sender.send(planning, reading, ending, goal.stops)
+      sender.send(planning, reading, goal.stops)
       // Only now: an order that fails as it is sent is sent again after a wait.
       val seen     = channel.reports.news
       val statuses = sender.statuses(reading)
@@ -105,10 +104,9 @@ final class ShardCoordinator(
   def open(planning: PlanningState): Map[ShardKey, ReaderStatus] = {
     val deadline = runtime.clock.nanos() + ReportPatience.toNanos
     val reading  = planning.open
-    val ending   = planning.ending
     @tailrec
     def look(): Map[ShardKey, ReaderStatus] = {
-      sender.send(planning, reading, ending, stops = Map.empty)
+      sender.send(planning, reading, stops = Map.empty)
       val seen     = channel.reports.news
       val statuses = sender.statuses(reading)
       val left     = (deadline - runtime.clock.nanos()).nanos

@@ -37,7 +37,7 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
     else Nil
 
   /** Those of them that are closed. */
-  def ending: Set[ShardKey] = streams.iterator
+  lazy val ending: Set[ShardKey] = streams.iterator
     .flatMap { case (arn, stream) => stream.lineage.closed.iterator.map(ShardKey(arn, _)) }
     .filter(reading.contains)
     .toSet
