@@ -92,7 +92,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   private def policy(bounds: Option[Bounds], limit: ReadLimit) = TriggerPolicy(
     bounds,
     SparkLimits.read(limit),
-    source.observer.interval.map(LongTrigger(_, source.alignment))
+    source.interval.map(LongTrigger(_, source.alignment))
   )
 
   /** Whether somebody waits until all is processed that is there now. */

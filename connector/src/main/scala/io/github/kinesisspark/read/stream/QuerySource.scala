@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.stream
 
 import scala.collection.mutable
+import scala.concurrent.duration.FiniteDuration
 
 import org.apache.spark.sql.connector.read.streaming.Offset
 import org.slf4j.LoggerFactory
@@ -61,8 +62,12 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     )
   }
   val retention: RetentionWatch = new RetentionWatch(catalog, options.failOnDataLoss)
-  val observer: SourceObserver  =
-    new SourceObserver(options, catalog.streams.map(_.arn.name), host, readers.now, consumers.calls)
+
+  /** From one trigger of the query to the next, where that is a second at least. */
+  lazy val interval: Option[FiniteDuration] = host.interval
+
+  val observer: SourceObserver =
+    new SourceObserver(options, catalog.streams.map(_.arn.name), host, interval, readers.now, consumers.calls)
 
   private val initialPositions = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private var isWarned         = false

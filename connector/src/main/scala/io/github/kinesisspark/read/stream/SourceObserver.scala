@@ -14,12 +14,14 @@ import io.github.kinesisspark.runtime.Runtime
 /** What a source shows of itself: in the query's progress, in Spark's metrics, and in CloudWatch. Used by the query's own thread; the threads of Spark's
   * metrics sinks read.
   *
-  * @param streams their names
+  * @param streams  their names
+  * @param interval from one trigger of the query to the next, where that is a second at least
   */
 private[read] final class SourceObserver(
     options: SourceOptions,
     streams: Vector[String],
     host: QueryHost,
+    interval: => Option[FiniteDuration],
     readers: => ReadersNow,
     consumers: => Option[ConsumerCalls]
 )(implicit runtime: Runtime)
@@ -32,9 +34,6 @@ private[read] final class SourceObserver(
   )
   private val shown      = host.show(streams.mkString("+"), gauges)
   private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, streams, gauges))
-
-  /** From one trigger of the query to the next, where that is a second at least. */
-  lazy val interval: Option[FiniteDuration] = host.interval
 
   /** A real-time batch begins. */
   def begins(): Unit = metrics = metrics.copy(trigger = trigger)
