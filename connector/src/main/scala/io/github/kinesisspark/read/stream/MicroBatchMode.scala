@@ -56,7 +56,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
       if (batch.isDefined) batch
       else if (!isWaitedFor) {
         // Each planning without readers takes calls for all shards.
-        if (isAtOnce && !isOnce && !state.isEnding) readers.pause(if (isAlone) IdlePace.Longest else state.pace.pause)
+        if (isAtOnce && !isOnce && !state.isEnding) readers.pause(idlePatience(isRetry = false))
         None
       } else if (isAllRead(planning, began)) {
         callers.foreach(_.answered())
