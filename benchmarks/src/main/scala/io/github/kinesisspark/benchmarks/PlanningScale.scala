@@ -180,8 +180,8 @@ object PlanningScale {
     val view = timed("tips_ms")(
       fleet.readers.await(planning, planning.open, PlanningView.Goal(Map.empty, Duration.Inf))
     )
-    val told = view.statuses
-    timed("seen_ms")(planning.end(told.view.mapValues(_.position).toMap))
+    val statuses = view.statuses
+    timed("seen_ms")(planning.end(statuses.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val batch = timed("admission_ms") {
       val admitted = view.admit(half, fairnessOffset).batch
@@ -190,16 +190,16 @@ object PlanningScale {
     }
     val cuts  = batch.ends
     val moved = timed("end_ms")(planning.end(cuts.view.mapValues(_.position).toMap))
-    timed("metrics_ms")(SourceMetrics.none.next(told.keys, told, cuts, fleet.readers.now, None, 0).toJava)
+    timed("metrics_ms")(SourceMetrics.none.next(statuses.keys, statuses, cuts, fleet.readers.now, None, 0).toJava)
     timed("retention_ms") {
-      val complete = told.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + fairnessOffset) }
+      val complete = statuses.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + fairnessOffset) }
       require(RetentionLag(complete.map { case (shard, _) => shard -> Created }).after(complete, _ => 0L)._2.isEmpty)
     }
     val known = Completeness(tips.map { case (shard, _) => shard -> Created })
     val end   = timed("complete_ms") {
       val complete = for {
         (shard, cut) <- cuts
-        time         <- told(shard).completeTo(cut, Created + fairnessOffset)
+        time         <- statuses(shard).completeTo(cut, Created + fairnessOffset)
       } yield shard -> time
       known.after(complete, moved).recordIn(moved)
     }

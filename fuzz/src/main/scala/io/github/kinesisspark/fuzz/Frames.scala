@@ -115,9 +115,9 @@ object Frames extends Target {
   }
 
   private[fuzz] def frame(payload: Array[Byte], headers: (String, String)*): Array[Byte] = {
-    val told = headers.toMap.view.mapValues(HeaderValue.fromString(_)).toMap.asJava
-    val all  = new Message(told, payload).toByteBuffer
-    val out  = new Array[Byte](all.remaining)
+    val values = headers.toMap.view.mapValues(HeaderValue.fromString(_)).toMap.asJava
+    val all    = new Message(values, payload).toByteBuffer
+    val out    = new Array[Byte](all.remaining)
     all.get(out)
     out
   }

@@ -33,8 +33,8 @@ final class Subscriptions private[testkit] (config: KinesisServerConfig, faults:
   def live: Vector[LiveSubscription] = places.values.asScala.iterator
     .flatMap(_.open)
     .map { s =>
-      val told = s.progress
-      LiveSubscription(s.consumer.arn, s.stream.name, s.shardId, s.sinceMillis, told.events, told.records)
+      val sent = s.progress
+      LiveSubscription(s.consumer.arn, s.stream.name, s.shardId, s.sinceMillis, sent.events, sent.records)
     }
     .toVector
     .sortBy(_.sinceMillis)

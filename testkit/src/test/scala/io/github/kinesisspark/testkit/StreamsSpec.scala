@@ -84,12 +84,12 @@ class StreamsSpec extends ServerSpec {
   }
 
   it("ListStreams returns streams in pages and in order") {
-    val mine  = Vector.fill(3)(activeStream(1))
+    val own   = Vector.fill(3)(activeStream(1))
     val pages = kinesis.listStreamsPaginator { (b: ListStreamsRequest.Builder) => b.limit(2); () }
     val names = scala.collection.mutable.Buffer.empty[String]
     await(pages.subscribe { page => names ++= page.streamNames.asScala; () })
     names.toVector shouldBe names.toVector.sorted
-    names should contain allElementsOf mine
+    names should contain allElementsOf own
   }
 
   it("DescribeStream returns shards in pages") {

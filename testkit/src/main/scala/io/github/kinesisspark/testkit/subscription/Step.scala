@@ -5,7 +5,7 @@ import io.github.kinesisspark.testkit.model.ShardStore.Ahead
 /** What a subscription does next, by nothing but the time and what lies ahead of it in the shard. */
 sealed trait Step
 object Step {
-  case object Tell     extends Step
+  case object Send     extends Step
   case object Complete extends Step
 
   /** @param until milliseconds of the service's clock; or until something happens to the shard */
@@ -27,7 +27,7 @@ object Step {
       case Ahead.Nothing => due.beat
     }
     if (now >= due.over) Complete
-    else if (now >= at) Tell
+    else if (now >= at) Send
     else Wait(math.min(at, due.over))
   }
 }

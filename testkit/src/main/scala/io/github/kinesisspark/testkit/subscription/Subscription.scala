@@ -30,16 +30,16 @@ final private[testkit] class Subscription(
 
   // Touched by the writer's turns alone, which come one after the other.
   private var position     = from
-  private var toldAt       = sinceMillis
+  private var sentAt       = sinceMillis
   private var endWasDue    = false
-  private var phase: Phase = Phase.Telling
+  private var phase: Phase = Phase.Sending
 
   @volatile private var isTakenOver        = false
   @volatile private var onChange: Runnable = () => ()
-  @volatile private var told               = Told(0, 0)
+  @volatile private var sent               = Sent(0, 0)
 
   /** What it has sent so far. */
-  def progress: Told = told
+  def progress: Sent = sent
 
   /** Has the writer called whenever it should ask for another turn; it may be called for nothing. */
   def start(change: Runnable): Unit = {
@@ -68,15 +68,15 @@ final private[testkit] class Subscription(
       case _                =>
         loss(now).getOrElse {
           Step.next(now, ahead(now), due(now)) match {
-            case Step.Tell        => tell(now)
+            case Step.Send        => send(now)
             case Step.Complete    => Turn.Complete
             case Step.Wait(until) => Turn.Wait(until)
           }
         }
     }
     turn match {
-      case Turn.Say(event)    => said(event, now)
-      case Turn.Garble(event) => said(event, now)
+      case Turn.Say(event)    => onSent(event, now)
+      case Turn.Garble(event) => onSent(event, now)
       case Turn.Wait(_)       => ()
       case Turn.Silence       => phase = Phase.Over(Turn.Silence)
       case _                  => phase = Phase.Over(Turn.Complete)
@@ -114,17 +114,17 @@ final private[testkit] class Subscription(
   private def due(now: Long): Step.Due = Step.Due(
     beat = phase match {
       case Phase.Late(_, untilMillis) => untilMillis
-      case _                          => toldAt + settings.heartbeat.toMillis
+      case _                          => sentAt + settings.heartbeat.toMillis
     },
     free = if (config.enforceLimits) place.freeFrom(now) else now,
     over = over
   )
 
-  private def tell(now: Long): Turn = phase match {
+  private def send(now: Long): Turn = phase match {
     case Phase.Late(turn, _) => turn
     case _                   =>
       val next   = store.event(position, settings.maxEventRecords, settings.maxEventBytes, now, stream.horizon)
-      val faults = struck[EventFault](FaultMoment.Event(told.events + 1, next.last))
+      val faults = struck[EventFault](FaultMoment.Event(sent.events + 1, next.last))
       val event  = EventFaults.emptyFor(faults).fold(next)(store.emptyEvent(position, _, now))
       val turn   = EventFaults.play(written(event), event.continuation, faults)
       val delay  = EventFaults.delayMillis(faults)
@@ -138,10 +138,10 @@ final private[testkit] class Subscription(
       }
   }
 
-  private def said(event: SubscriptionEvent, now: Long): Unit = {
-    toldAt = now
-    told = told.and(event.slices.count)
-    phase = if (event.isEnd) Phase.Over(Turn.Complete) else Phase.Telling
+  private def onSent(event: SubscriptionEvent, now: Long): Unit = {
+    sentAt = now
+    sent = sent.and(event.slices.count)
+    phase = if (event.isEnd) Phase.Over(Turn.Complete) else Phase.Sending
   }
 
   private def written(event: ShardStore.Event): SubscriptionEvent = SubscriptionEvent(
@@ -169,13 +169,13 @@ private[testkit] object Subscription {
   private val SubscribeToShard = "SubscribeToShard"
 
   /** How much a subscription has sent. */
-  final case class Told(events: Long, records: Long) {
-    def and(more: Int): Told = Told(events + 1, records + more)
+  final case class Sent(events: Long, records: Long) {
+    def and(more: Int): Sent = Sent(events + 1, records + more)
   }
 
   sealed private trait Phase
   private object Phase {
-    case object Telling extends Phase
+    case object Sending extends Phase
 
     /** What was read from the shard is to be sent later than it should. */
     final case class Late(turn: Turn, untilMillis: Long) extends Phase

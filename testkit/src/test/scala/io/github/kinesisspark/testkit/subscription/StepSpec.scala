@@ -10,17 +10,17 @@ class StepSpec extends AnyFunSpec with Matchers {
 
   it("records are sent once the quota allows it, without waiting for the heartbeat") {
     Step.next(99, Ahead.Records, due) shouldBe Step.Wait(100)
-    Step.next(100, Ahead.Records, due) shouldBe Step.Tell
+    Step.next(100, Ahead.Records, due) shouldBe Step.Send
   }
 
   it("the end of a shard and a gap in it are sent at once") {
-    Step.next(0, Ahead.End, due) shouldBe Step.Tell
-    Step.next(0, Ahead.Gap, due) shouldBe Step.Tell
+    Step.next(0, Ahead.End, due) shouldBe Step.Send
+    Step.next(0, Ahead.Gap, due) shouldBe Step.Send
   }
 
   it("an event without records waits for the heartbeat") {
     Step.next(199, Ahead.Nothing, due) shouldBe Step.Wait(200)
-    Step.next(200, Ahead.Nothing, due) shouldBe Step.Tell
+    Step.next(200, Ahead.Nothing, due) shouldBe Step.Send
   }
 
   it("no wait goes beyond the end of the subscription") {
