@@ -217,7 +217,7 @@ private[coordinator] final class DriverEndpoint(
   private def placeIfDue(executors: Vector[ExecutorHealth.ExecutorState], session: String): Unit = synchronized {
     val placement = placements.getOrElseUpdate(session, Placement.none)
     val missing   = executors.filterNot(e => peers.contains(PeerKey(e.id.id, session)))
-    // Where no task would start at once, Spark would run it elsewhere; but somebody must be reached.
+    // Where no task would start at once, Spark would run it elsewhere; but where no executor is reached yet, all are tried.
     val ready = missing.filter(_.runsTasks)
     val some  = (if (ready.isEmpty && missing.size == executors.size) missing else ready).map(_.id)
     if (placement.isDue(some.toSet, runtime.clock.nanos())) {

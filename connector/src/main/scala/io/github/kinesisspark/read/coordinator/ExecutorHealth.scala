@@ -17,7 +17,7 @@ private[coordinator] final case class ExecutorHealth(slots: Map[ExecutorId, Slot
     executors.iterator.map(e => e.id -> slots.getOrElse(e.id, Slots.Free).next(e.freeSlots > 0, nowNanos)).toMap
   )
 
-  /** Where nobody is fit, those who are least unfit: somebody must read. */
+  /** The executors that are given shards. Where none is fit, the least unfit ones, because some executor must read. */
   def usable(executors: Vector[ExecutorState], answering: Set[ExecutorId]): Set[ExecutorId] = {
     val reachable                        = executors.filter(e => answering(e.id))
     val open                             = reachable.filter(_.isOpen)

@@ -28,7 +28,7 @@ private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId,
   def keepOnly(present: Set[ExecutorId]): FailingExecutors =
     if (failures.keysIterator.forall(present)) this else FailingExecutors(failures.filter(f => present(f._1)))
 
-  /** Without those that rest. Where nobody else is left to read, those that are only slow, or that don't answer and may again; otherwise the latest failure. */
+  /** Without the executors that rest. Where no other is left to read, those that are only slow, or that don't answer now; otherwise the latest failure. */
   def spared(executors: ExecutorsNow, nowNanos: Long): Either[Throwable, ExecutorsNow] = {
     val resting = failures.filter(_._2.rests(nowNanos))
     val broken  = resting.filter(_._2.failure != OrderFailure.Unanswered)

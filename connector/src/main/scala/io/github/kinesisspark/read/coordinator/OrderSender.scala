@@ -134,7 +134,7 @@ private[coordinator] final class OrderSender(
       (executor, own) <- orders if own.publisher.contains(by)
       reported        <- known.get(executor.id) if reported.applied >= own.awaited
     } yield executor -> (reported.statuses -> own.committed)
-    sound(ShardMaps.collect(reading) { (shard, start) =>
+    withoutBroken(ShardMaps.collect(reading) { (shard, start) =>
       for {
         executor              <- assignments.of(shard)
         (statuses, committed) <- byHome.get(executor)
@@ -143,7 +143,7 @@ private[coordinator] final class OrderSender(
     })
   }
 
-  private def sound(statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ReaderStatus] = {
+  private def withoutBroken(statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ReaderStatus] = {
     val broken = for {
       (shard, status) <- statuses
       failure         <- status.failure if failure.reason == FailureReason.BrokenJvm

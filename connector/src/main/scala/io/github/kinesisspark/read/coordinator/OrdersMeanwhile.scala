@@ -9,10 +9,10 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   * nothing. Readers that are missing meanwhile are ordered again, and those of a lost executor elsewhere, by the thread that finds it. Pure.
   *
   * @param orders     as in the sender
-  * @param reading    who has shards
+  * @param reading    executors that have shards
   * @param lastNumber the highest number of all orders
   * @param by         how they read
-  * @param resting    who gets no further shards, because orders have failed there
+  * @param resting    executors that get no further shards, because orders have failed there
   * @param moved      shards that are read elsewhere than the planning had it
   */
 private[coordinator] final case class OrdersMeanwhile(

@@ -44,7 +44,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
 
   /** What the last batch took of each shard, in bytes. */
   def weigh(taken: Map[ShardKey, Long], nowNanos: Long): Unit = {
-    // An odd batch moves nobody.
+    // One odd batch moves no shard.
     bytes = taken.transform((shard, now) => bytes.get(shard).fold(now)(before => (before + now) / 2))
     weighed = Some(nowNanos)
   }

@@ -6,8 +6,8 @@ import io.github.kinesisspark.read.plan.BatchEnds._
 /** Where each shard's part of a batch ends: as far as its reader has read, within the limits, and no further ahead of the
   * slowest shard than the alignment allows.
   *
-  * Whatever the limits and the alignment say, somebody moves: the shard with the oldest record is never ahead of the
-  * others, and a record beyond a limit makes a batch of its own. Only an alignment that [[WatermarkAlignment.blocks]] stops all.
+  * At least one shard moves, regardless of limits and alignment: the shard with the oldest record is never ahead of the
+  * others, and a record beyond a limit makes a batch of its own. Exception: [[WatermarkAlignment.blocks]] stops all shards.
   *
   * @param fairnessOffset grows from batch to batch: it says whose turn it is when there is less than one record for each
   * @param notReported    what is still expected from shards that others wait for and nothing is held of, as far as it is known
@@ -35,7 +35,7 @@ final case class BatchEnds(
     }
   }
 
-  /** What the limits have left goes to whoever is not ahead of where the others end now. */
+  /** The rest of the limits goes to shards that are not ahead of where the others end now. */
   private def fill(
       held: Vector[BufferedRange],
       all: Vector[Option[CutPoint]],

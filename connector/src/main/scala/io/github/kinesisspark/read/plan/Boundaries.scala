@@ -132,7 +132,7 @@ final case class Boundaries private (spacing: BoundarySpacing, closed: Vector[Bo
 
 object Boundaries {
 
-  /** Records in a row, as whoever holds them has them. */
+  /** Records in a row, in the form in which they are held. */
   trait Records {
     def sequenceNumber(i: Int): SequenceNumber
     def arrivalMillis(i: Int): Long

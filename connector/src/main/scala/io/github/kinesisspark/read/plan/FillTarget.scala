@@ -19,7 +19,7 @@ object FillTarget {
     */
   val untilTheEnd: FillTarget = FillTarget(10.seconds, isHalfFull)
 
-  /** For a query that follows its shards: while it is so far behind in all of them that nobody waits for a batch. */
+  /** For a query that follows its shards: while it is so far behind in all of them that a batch is not urgent. */
   val behind: FillTarget =
     FillTarget(1.second, statuses => isHalfFull(statuses) || statuses.exists(t => t.hasNews && !isFarBehind(t)))
 

@@ -18,7 +18,7 @@ final case class PlannedBatch(slices: Map[ShardKey, PlannedBatch.Slice]) {
     case (shard, slice) if slice.end.position != slice.start => shard -> slice.end.position
   }.toVector
 
-  /** With slices that end later than their readers stand: nobody knows where they can be cut.
+  /** With slices that end later than their readers stand. Where they can be cut is not known.
     *
     * @param starts of all shards of the batch
     */

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey}
 
-/** What a planning has found, for those who observe it without a part in it.
+/** What a planning has found, for observers that have no part in it.
   *
   * @param open     shards that are read
   * @param reached  how far they are read, whether or not a limit let it into a batch

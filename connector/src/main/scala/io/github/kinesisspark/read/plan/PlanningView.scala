@@ -22,7 +22,7 @@ final case class PlanningView(
     nowNanos: Long
 ) {
 
-  /** Whether a batch is worth planning: somebody has something that need not wait for others, and everybody has begun; or nobody has anything more.
+  /** Whether a batch is worth planning: a reader has records that need not wait for others, and all readers have begun; or no reader has anything more.
     *
     * {{{
     * readers                           plan

@@ -11,7 +11,7 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
   *
   * @param base              where what it holds begins
   * @param position          where it ends
-  * @param boundaries        where a batch can end within it; none where nobody cuts it
+  * @param boundaries        where a batch can end within it; none where it is not cut
   * @param records           after the start, up to `position`
   * @param bytes             of data and keys
   * @param heap              what these records take of `room`

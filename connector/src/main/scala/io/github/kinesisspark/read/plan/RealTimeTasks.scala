@@ -13,7 +13,7 @@ import io.github.kinesisspark.position.ShardKey
   */
 object RealTimeTasks {
 
-  /** @param home who reads the shard, if anybody does yet */
+  /** @param home the executor that reads the shard, if one does yet */
   final case class Placed(shard: ShardKey, hashStart: BigInt, home: Option[ExecutorId])
 
   /** @param executor where the shards' readers are, if anywhere */

@@ -9,7 +9,7 @@ import io.github.kinesisspark.position.ShardKey
   *
   * @param hashStart where its hash keys begin, which decides its neighbours
   * @param load      what it carries, in any unit that all shards share; above 0
-  * @param home      who reads it now; of a child that is to be read for the first time, who read its parent
+  * @param home      the executor that reads it now; of a child that is to be read for the first time, the one that read its parent
   */
 final case class PlacedShard(shard: ShardKey, hashStart: BigInt, load: Double, home: Option[ExecutorId]) {
   require(load > 0, s"the load of $shard is $load")

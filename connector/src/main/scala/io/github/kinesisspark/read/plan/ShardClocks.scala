@@ -7,7 +7,7 @@ import io.github.kinesisspark.read.plan.ShardClocks._
   *
   * A shard that is behind and brings nothing holds the others back where it was last seen, but not without end: after
   * a patience without any progress (its reads fail, say) the others continue without it, until it brings something. Patience passes
-  * only while a batch is planned: while one runs, nobody waits for a shard, and a full executor may have had no room for its records.
+  * only while a batch is planned: while one runs, no shard is waited for, and a full executor may have had no room for its records.
   *
   * @param seen        by shard, those included that ended in the last batch: their children begin at their time
   * @param pausedNanos how long batches have run, all together
@@ -69,7 +69,7 @@ final case class ShardClocks(
       last          <- seen.get(shard) if time > last.admitted
     } yield shard -> last.copy(admitted = time)))
 
-  /** The earliest arrival that is still expected from a shard that is behind, or nothing where nobody waits for it any more.
+  /** The earliest arrival that is still expected from a shard that is behind, or nothing where it is not waited for any more.
     *
     * @param patienceNanos how long it may bring nothing; nothing where it holds something, and so need not bring more
     */

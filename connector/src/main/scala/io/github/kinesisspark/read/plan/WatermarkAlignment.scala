@@ -10,7 +10,7 @@ package io.github.kinesisspark.read.plan
   */
 final case class WatermarkAlignment(skewMillis: Option[Long]) {
 
-  /** The latest arrival to take, or nothing where nobody holds others back.
+  /** The latest arrival to take, or nothing where no shard holds others back.
     *
     * @param earliestPending of each shard that others wait for, the earliest arrival that is still expected from it
     */

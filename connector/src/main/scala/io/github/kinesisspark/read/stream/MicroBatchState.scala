@@ -18,8 +18,8 @@ import io.github.kinesisspark.read.task.KinesisInputPartition
   *
   * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them.
   * After a restart the last batch of the log runs again, if it was not committed: its tasks come before the first planning. A batch's tasks are asked for
-  * by each action of `foreachBatch`, and later by who looks at an old plan. A planning that found nothing looks again where somebody waits, and may find a batch. Bounded
-  * and Committed leave the phase as it is, and are refused once the source has ended.
+  * by each action of `foreachBatch`, and later for an old plan that is looked at. A planning that found nothing looks again where somebody waits in
+  * `processAllAvailable()`, and may find a batch. Bounded and Committed leave the phase as it is, and are refused once the source has ended.
   *
   * @param hadBatch       some source of the query had a batch since the last planning
   * @param isEnding       the query ends with what is there when it first plans

@@ -129,7 +129,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     }.toMap
   )
 
-  /** Where nobody knows a shard's keys any more, none of its records is left out. */
+  /** The hash keys by which tasks leave out user records of other shards. Of a shard whose keys are not known any more, no record is left out. */
   def hashKeysOf(shards: Vector[ShardKey]): Map[ShardKey, HashKeyRange] = {
     val known = catalog.hashKeys(shards) ++ removed.hashKeys
     shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap

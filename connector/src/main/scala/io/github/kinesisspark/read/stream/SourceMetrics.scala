@@ -123,7 +123,7 @@ final case class SourceMetrics(
     )
   }
 
-  /** The next planning's, of a batch that takes all there is. Nobody counts what its tasks read. */
+  /** The next planning's, of a batch that takes all there is. What its tasks read is not counted. */
   def withoutReaders(open: Iterable[ShardKey], consumers: Option[ConsumerCalls], nowNanos: Long): SourceMetrics =
     next(open, Map.empty, Map.empty, ReadersNow.none, consumers, nowNanos)
       .copy(lags = open.iterator.map(_ -> Lag(0, nowNanos)).toMap, unknownSince = None)
