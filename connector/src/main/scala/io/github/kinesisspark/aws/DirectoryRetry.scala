@@ -30,13 +30,15 @@ final case class DirectoryRetry(
 
   private[kinesisspark] def deadline(): Deadline = new Deadline(() => runtime.clock.nanos(), maxDuration)
 
-  private[kinesisspark] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
+  private[aws] def call[A](action: AwsCall, resource: String)(send: => CompletableFuture[A]): A =
     call(action, resource, deadline())(send)
 
   /** @throws BlockingCalls.PagingExpired for the caller to begin again
     * @throws KinesisException            for a failure that isn't retried, or not any more
     */
-  private[aws] def call[A](action: AwsCall, resource: String, deadline: Deadline)(send: => CompletableFuture[A]): A =
+  private[kinesisspark] def call[A](action: AwsCall, resource: String, deadline: Deadline)(
+      send: => CompletableFuture[A]
+  ): A =
     calls.call(action, resource, RetryPolicy.of(action, retries), () => deadline.left)(send)
 
   /** Repeats a question of several pages while their tokens expire.

@@ -27,7 +27,7 @@ object ReadToTip {
       ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
         def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at) }.forall(identity)
         Some(isNow && {
-          runtime.waits.sleep(ShardProbes.BetweenEmptyAnswers)
+          runtime.waits.sleep(ShardProbes.BetweenCalls)
           isNow
         })
       }

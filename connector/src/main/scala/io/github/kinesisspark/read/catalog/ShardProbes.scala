@@ -45,42 +45,51 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
     * @throws KinesisException of the fault's class
     */
   def at(shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = true): Probe =
-    read(shard, position, iteratorAt(shard, position), most, confirms)
+    read(shard, position, None, most, confirms)
 
   /** What comes after a look that was not at the tip. */
   def after(shard: ShardKey, last: Probe, most: Int): Probe = {
     val position = last.records.lastOption.fold(last.position)(r => ShardPosition.AfterSequenceNumber(r.number))
-    last.next.fold(last.copy(records = Vector.empty))(read(shard, position, _, most, confirms = true))
+    if (last.next.isEmpty) last.copy(records = Vector.empty)
+    else read(shard, position, last.next, most, confirms = true)
   }
 
   /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
-    * may be wrong.
+    * may be wrong. The deadline is that of the whole look: an iterator that expires while calls are retried is renewed until then.
+    *
+    * @param iterator of the position, where there is one
     */
-  private def read(shard: ShardKey, position: ShardPosition, iterator: String, most: Int, confirms: Boolean): Probe = {
+  private def read(
+      shard: ShardKey,
+      position: ShardPosition,
+      iterator: Option[String],
+      most: Int,
+      confirms: Boolean
+  ): Probe = {
     val deadline = retry.deadline()
 
-    @tailrec def look(iterator: String, renewals: Int, confirmed: Boolean): Probe = ask(
-      shard,
-      iterator,
-      most,
-      renewals
-    ) match {
-      case None                 => look(iteratorAt(shard, position), renewals - 1, confirmed)
-      case Some((answer, seen)) =>
-        val next    = Option(answer.nextShardIterator)
-        val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
-        val records = seen.filter(isPast(position))
-        // A full answer may have been cut within one millisecond, so that nothing seems to be left.
-        val isTip   = next.isEmpty || (behind == 0 && seen.size < most)
-        val settles = confirmed || !confirms
-        if (records.nonEmpty || next.isEmpty || (isTip && settles)) Probe(records, isTip, next.isEmpty, position, next)
-        else if (deadline.left.length == 0) throw endless(shard, behind)
-        else {
-          retry.runtime.waits.sleep(BetweenEmptyAnswers)
-          look(next.get, renewals, confirmed = isTip)
-        }
-    }
-    look(iterator, Renewals, confirmed = false)
+    @tailrec def look(from: Option[String], confirmed: Boolean): Probe =
+      ask(shard, from.getOrElse(iteratorAt(shard, position, deadline)), most, deadline) match {
+        case None =>
+          // Not at once: a server may say so of every iterator.
+          retry.runtime.waits.sleep(BetweenCalls)
+          look(None, confirmed)
+        case Some((answer, seen)) =>
+          val next    = Option(answer.nextShardIterator)
+          val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
+          val records = seen.filter(isPast(position))
+          // A full answer may have been cut within one millisecond, so that nothing seems to be left.
+          val isTip   = next.isEmpty || (behind == 0 && seen.size < most)
+          val settles = confirmed || !confirms
+          if (records.nonEmpty || next.isEmpty || (isTip && settles))
+            Probe(records, isTip, next.isEmpty, position, next)
+          else if (deadline.left.length == 0) throw endless(shard, behind)
+          else {
+            retry.runtime.waits.sleep(BetweenCalls)
+            look(next, confirmed = isTip)
+          }
+      }
+    look(iterator, confirmed = false)
   }
 
   private def endless(shard: ShardKey, behind: Long) = new KinesisException(
@@ -96,22 +105,22 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
     */
   def finds(shard: ShardKey): Boolean =
     try {
-      iteratorAt(shard, ShardPosition.TrimHorizon)
+      iteratorAt(shard, ShardPosition.TrimHorizon, retry.deadline())
       true
     } catch { case e: KinesisException if e.reason == FailureReason.NotFound => false }
 
-  private def iteratorAt(shard: ShardKey, position: ShardPosition) = {
+  private def iteratorAt(shard: ShardKey, position: ShardPosition, deadline: DirectoryRetry.Deadline) = {
     val attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
     val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-    retry.call(AwsCall.GetShardIterator, shard.toString)(client.getShardIterator(request)).shardIterator
+    retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(request)).shardIterator
   }
 
-  /** None if the iterator has expired and may be renewed: it ages while calls are tried again. */
+  /** None if the iterator has expired and there is time for another. */
   private def ask(
       shard: ShardKey,
       iterator: String,
       most: Int,
-      renewals: Int
+      deadline: DirectoryRetry.Deadline
   ): Option[(GetRecordsResponse, Vector[Probe.Record])] = {
     def answer = {
       val body    = new RecordExtractor
@@ -123,18 +132,15 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
         .build
       DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a, body))
     }
-    try Some(retry.call(AwsCall.GetRecords, shard.toString)(answer))
-    catch { case e: KinesisException if e.reason == FailureReason.ExpiredIterator && renewals > 0 => None }
+    try Some(retry.call(AwsCall.GetRecords, shard.toString, deadline)(answer))
+    catch { case e: KinesisException if e.reason == FailureReason.ExpiredIterator && deadline.left.length > 0 => None }
   }
 }
 
 object ShardProbes {
 
   /** A shard may be read 5 times a second, by all pollers together. */
-  private[read] val BetweenEmptyAnswers = 200.millis
-
-  /** Iterators for one look, after the first. */
-  private val Renewals = 5
+  private[read] val BetweenCalls = 200.millis
 
   private def seenIn(answer: GetRecordsResponse, body: RecordExtractor): Vector[Probe.Record] = {
     DamagedAnswer.unlessGoesOn(answer)
