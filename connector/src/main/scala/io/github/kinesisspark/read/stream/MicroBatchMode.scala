@@ -81,7 +81,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
 
   @tailrec private def currentEnds(start: Offset): (PlanningState, Bounds) = {
     val planning = source.begin(start)
-    CurrentEnds.of(catalog, planning.reading) match {
+    CurrentEnds.of(catalog, planning) match {
       case Right(ends) => (planning, ends)
       case Left(gone)  =>
         source.beginAnew(gone, planning.start): Unit

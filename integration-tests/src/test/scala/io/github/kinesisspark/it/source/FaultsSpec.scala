@@ -234,21 +234,46 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
     }
 
     it("of a shard that expired during downtime fail the query, or its children are read without it") {
-      val stream = newStream(shards = 1)
-      val at     = readSome(stream)
-      val parent = stream.onlyShard()
-      put(stream, "unread", 20)
-      kinesis.streams.split(stream.name, parent.shardId)
-      eventually(stream.openShards().size shouldBe 2)
-      serverClock.advance(java.time.Duration.ofHours(49))
-      eventually(stream.shards().map(_.shardId) should not contain parent.shardId)
-      val late    = put(stream, "late", 20)
-      val failure = failureOf(start(stream, at))
-      failure.getMessage should (include("KINESIS_DATA_LOSS") and include(parent.shardId))
+      val (stream, at, parent, late) = expiredDuringDowntime()
+      val failure                    = failureOf(start(stream, at))
+      failure.getMessage should (include("KINESIS_DATA_LOSS") and include(parent))
       val log   = new BatchLog
       val query = start(stream, at, log, "failOnDataLoss" -> "false")
       eventually(log.texts.sorted shouldBe late.sorted)
       query.stop()
+    }
+
+    it(
+      "of a shard that expired during downtime keep AvailableNow from its end until the service can be asked about it"
+    ) {
+      val (stream, at, _, late) = expiredDuringDowntime()
+      val log                   = new BatchLog
+      val calls                 = kinesis.calls.count("ListShards", stream.name)
+      val query                 =
+        underFault(FaultRule(ServiceCode("LimitExceededException"), Some("ListShards"), occurrence = After(1))) {
+          val started = load(stream, "failOnDataLoss" -> "false").writeStream
+            .option("checkpointLocation", at.toString)
+            .trigger(Trigger.AvailableNow())
+            .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+            .start()
+          eventually(kinesis.calls.count("ListShards", stream.name) should be > calls + 5)
+          started
+        }
+      query.awaitTermination(180000) shouldBe true
+      log.texts.sorted shouldBe late.sorted
+    }
+
+    /** A stream, the checkpoint of a query that has read some of it, the shard that was split and has expired since, and what its children have. */
+    def expiredDuringDowntime(): (TestStream, Path, String, Seq[String]) = {
+      val stream = newStream(shards = 1)
+      val at     = readSome(stream)
+      val parent = stream.onlyShard().shardId
+      put(stream, "unread", 20)
+      kinesis.streams.split(stream.name, parent)
+      eventually(stream.openShards().size shouldBe 2)
+      serverClock.advance(java.time.Duration.ofHours(49))
+      eventually(stream.shards().map(_.shardId) should not contain parent)
+      (stream, at, parent, put(stream, "late", 20))
     }
   }
 
