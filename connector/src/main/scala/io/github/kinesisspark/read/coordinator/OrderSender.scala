@@ -72,8 +72,9 @@ private[coordinator] final class OrderSender(
         (executors.answering(executor) || (!known.isUndone && known.lastOfAllShards > 0))
       next <- known.next(byHome.getOrElse(Some(executor), Vector.empty), publisher())
     } yield executor -> next)
+    // One that doesn't answer has its shards still, and may have reported the order that named them.
     assignments.acknowledged(orders.iterator.collect {
-      case (executor, known) if hasReported(executor, known) => executor
+      case (executor, known) if known.shards.isEmpty && hasReported(executor, known) => executor
     }.toVector)
     hasRead ||= reported.exists(_.totals.reads.reads > 0)
   }

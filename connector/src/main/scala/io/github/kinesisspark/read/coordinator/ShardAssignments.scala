@@ -36,7 +36,7 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
   /** Executors that read, and those that may still read what they are to release. */
   def holding: Set[ExecutorId] = reading ++ unreleased
 
-  /** Executors that acknowledged their last order. */
+  /** Executors that have reported that they read no more. */
   def acknowledged(done: Iterable[ExecutorId]): Unit = unreleased = unreleased -- done ++ reading
 
   /** Shards that are read there since the last planning. */

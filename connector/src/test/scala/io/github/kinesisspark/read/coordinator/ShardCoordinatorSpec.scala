@@ -115,6 +115,24 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("an executor that doesn't answer as it loses its last shard") {
+    it("is sent once it answers again that it reads nothing, though it had reported its order before") {
+      val channel = new SomeExecutors(2)
+      val readers = coordinator(channel)
+      records(readers, patience = 1.minute) shouldBe 3
+      val all           = channel.answering
+      val (lost, order) = channel.orders.last
+      channel.reports.answered(lost.id, order.number, answer = None)
+      channel.answering = all - lost
+      records(readers, patience = 1.minute) shouldBe 3
+      channel.orders.last._1 should not be lost
+      channel.answering = all
+      records(readers, patience = 1.minute) shouldBe 3
+      val (released, last) = channel.orders.last
+      (released, last.settings.isDefined, last.read) shouldBe ((lost, true, Vector.empty))
+    }
+  }
+
   describe("the first order alone") {
     it("says how to read: later ones are read in less time, and bring no credentials") {
       val channel = new OneExecutor
@@ -195,7 +213,8 @@ private object ShardCoordinatorSpec {
     private val present = (1 to count).map(n => ExecutorId("host", n.toString)).toSet
     var answering       = present
 
-    override def executors(): ExecutorsNow = ExecutorsNow.all(present).copy(answering = answering)
+    override def executors(): ExecutorsNow =
+      ExecutorsNow(usable = if (answering.isEmpty) present else answering, answering, present)
 
     override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= executor -> order
