@@ -123,8 +123,10 @@ lazy val simulation = (project in file("simulation"))
   .settings(
     TestJvms.settings,
     internal,
-    name                           := "kinesis-spark-simulation",
-    Compile / fork                 := true,
+    name           := "kinesis-spark-simulation",
+    Compile / fork := true,
+    // Four times as many worlds in the first minute: the optimizing compiler takes most of its CPU.
+    Compile / run / javaOptions ++= Seq("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
     Compile / run / outputStrategy := Some(StdoutOutput),
     libraryDependencies ++= Dependencies.spark +: Dependencies.testing
   )

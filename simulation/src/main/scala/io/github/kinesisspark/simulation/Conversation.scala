@@ -24,10 +24,11 @@ final class Conversation(wrong: String => Unit) {
 
   def hasDriver(name: String, runtime: DriverRuntime): Unit = drivers(name) = runtime
 
-  /** Whether the driver knows that an executor has not got its last order, and has sent no other since. One that once did not answer in time is left
-    * alone, for longer each time.
+  /** The last order to an executor that another is to follow: the driver knows that it was lost, or has the executor's shards read elsewhere and has
+    * not told it so. An executor that once did not answer in time is left alone, for longer each time.
     */
-  def hasLostOrder(executor: String, source: String): Boolean = orders.get((executor, source)).exists(_.isLost)
+  def unfollowed(executor: String, source: String): Option[Long] =
+    orders.get((executor, source)).filter(_.isToBeFollowed).map(_.last)
 
   /** A request is sent. */
   def asked(from: String, to: String, request: Array[Byte]): Callbacks =
@@ -46,7 +47,7 @@ final class Conversation(wrong: String => Unit) {
         )
       case report: ReaderReport =>
         made(from, report)
-        Callbacks(reply => if (ChannelInside.isUsed(reply)) check(from, to, report), _ => ())
+        Callbacks(reply => if (ChannelInside.isUsed(reply)) used(from, to, report), _ => ())
       case release: ReleaseRequest =>
         orders.remove((to, release.sourceId))
         Callbacks.Nothing
@@ -54,8 +55,10 @@ final class Conversation(wrong: String => Unit) {
     }
 
   /** A driver names an executor's readers. */
-  def beats(executor: String, heartbeat: Array[Byte]): Unit =
-    WireFormat.read[Heartbeat](heartbeat).epochs.foreach { case (source, epoch) =>
+  def beats(executor: String, heartbeat: Array[Byte]): Unit = {
+    val epochs = WireFormat.read[Heartbeat](heartbeat).epochs
+    for (((to, source), its) <- orders if to == executor) its.isNamed = epochs.contains(source)
+    epochs.foreach { case (source, epoch) =>
       for {
         its    <- orders.get((executor, source))
         before <- its.meantAt(epoch)
@@ -63,9 +66,15 @@ final class Conversation(wrong: String => Unit) {
         shard  <- before -- now
       } wrong(s"$executor reads $shard no more, and is named with order $epoch by which it still did")
     }
+  }
 
   private def made(executor: String, report: ReaderReport): Unit =
     reports.getOrElseUpdate((executor, report.sourceId, report.pool), new Reports).made(report)
+
+  private def used(executor: String, driver: String, report: ReaderReport): Unit = {
+    orders.get((executor, report.sourceId)).foreach(_.reported(report.applied))
+    check(executor, driver, report)
+  }
 
   /** Once a driver has made use of a report, it knows what all reports of these readers up to that one say. This includes reports that were lost. */
   private def check(executor: String, driver: String, report: ReaderReport): Unit = for {
@@ -104,6 +113,9 @@ object Conversation {
 
     var last = 0L
 
+    /** Whether the last heartbeat to the executor names these readers. */
+    var isNamed = true
+
     def sent(order: ReadOrder): Unit = {
       val before = if (order.settings.isDefined) Some(Set.empty[ShardKey]) else meantAt(order.number - 1)
       before.foreach(shards => meant(order.number) = shards -- order.release ++ order.read.iterator.map(_.shard))
@@ -115,7 +127,10 @@ object Conversation {
       case _                   => lost = Some(order.number)
     }
 
-    def isLost: Boolean = lost.contains(last) && !isSlow
+    /** The answer alone was lost. */
+    def reported(applied: Long): Unit = lost = lost.filter(_ > applied)
+
+    def isToBeFollowed: Boolean = !isSlow && (lost.contains(last) || (!isNamed && meantAt(last).exists(_.nonEmpty)))
 
     /** Which shards its readers read once it has carried out an order; nothing where one before that was never sent. */
     def meantAt(order: Long): Option[Set[ShardKey]] = meant.get(order)

@@ -114,12 +114,18 @@ final class Kinesis(
     wake(shard)
   }
 
-  /** With the shard that comes after it. */
-  def merge(shard: Shard): Unit = for (other <- open.find(_.keys.start == shard.keys.end + 1) if shard.isOpen) {
-    Seq(shard, other).foreach(close)
-    add(List(shard.id, other.id), HashKeyRange(shard.keys.start, other.keys.end), now)
-    list()
-    Seq(shard, other).foreach(wake)
+  /** Two that adjoin, if there are any.
+    *
+    * @param which decides which ones
+    */
+  def merge(which: Int): Unit = {
+    val pairs = for (one <- open; other <- open.find(_.keys.start == one.keys.end + 1)) yield (one, other)
+    pairs.lift(which % pairs.size.max(1)).foreach { case (one, other) =>
+      Seq(one, other).foreach(close)
+      add(List(one.id, other.id), HashKeyRange(one.keys.start, other.keys.end), now)
+      list()
+      Seq(one, other).foreach(wake)
+    }
   }
 
   private def close(shard: Shard): Unit = shard.closedAt = Some(now)

@@ -45,7 +45,7 @@ final class Ledger(world: World, val query: QuerySettings, wrong: String => Unit
   val checkpoint                    = new Checkpoint
   val sources: Vector[SourceLedger] = query.sources.map(new SourceLedger(world, query, _, wrong))
 
-  /** It has failed because records were lost, as it should. */
+  /** It has failed because records were lost, as it should, or was stopped for good. */
   private[simulation] var hasEnded = false
 
   def delivered: Int      = sources.map(_.delivered).sum
@@ -60,6 +60,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   private val begun   = mutable.HashMap.empty[ShardKey, Int]
   private val first   = mutable.HashMap.empty[Int, Map[ShardKey, Seq[BigInt]]]
   private var start   = KinesisOffset.initial
+  private var last    = Iterable.empty[ShardKey]
 
   private val isRealTime = query.trigger.isInstanceOf[Trigger.RealTime]
 
@@ -82,6 +83,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     if (start.streams.isEmpty) this.start = end
     val before = start.shards.toMap
     val after  = end.shards.toMap
+    last = after.keys
     before.foreach { case (key, progress) =>
       (progress.position, after.get(key).map(_.position)) match {
         case (ShardPosition.ShardEnd, None) =>
@@ -97,6 +99,10 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       }
     }
   }
+
+  /** Whether the last batch has a shard that listings may lack. */
+  private[simulation] def isAhead: Boolean =
+    last.exists(key => !world.stream(key.stream.name).isShown(shardOf(key)))
 
   private def placeOf(key: ShardKey, at: ShardPosition): Int = at match {
     case ShardPosition.TrimHorizon | _: ShardPosition.AtTimestamp => -1

@@ -13,6 +13,7 @@ final case class Plan(seed: Long, settings: WorldSettings, strikes: Vector[Strik
 /** @param streams   by name, with the number of their shards
   * @param sinkRate  records a second that a shard of the stream takes which queries write to
   * @param producing how long records come, at least
+  * @param backlog   records of each shard that are there when the queries begin
   * @param quiet     while no records come, if there is such a time
   * @param burst     records that come at once, at most
   * @param bound     how long after the last fault all must be read
@@ -28,6 +29,7 @@ final case class WorldSettings(
     burst: Int,
     sinkRate: Int,
     producing: FiniteDuration,
+    backlog: Int,
     quiet: Option[Quiet],
     bound: FiniteDuration,
     kinesis: Kinesis.Settings
@@ -75,19 +77,30 @@ object Trigger {
 /** One fault.
   *
   * @param which decides whom it strikes
-  * @param aim   the state of a reader or a phase of a query that it waits for a while
+  * @param aim      the state of a reader, a phase of a query or another state that it waits for
+  * @param patience for so long; then it strikes without
   */
 final case class Strike(
     at: FiniteDuration,
     kind: Strike.Kind,
     which: Int,
     length: FiniteDuration,
-    aim: Option[String] = None
+    aim: Option[String] = None,
+    patience: FiniteDuration = 3.seconds
 ) {
+  def ends: FiniteDuration = at + patience + length
+
   override def toString: String = s"$kind, number $which, for ${length.toMillis} ms"
 }
 
 object Strike {
+
+  /** A query has a shard that listings may lack. */
+  val AheadOfListings = "ahead of listings"
+
+  /** Memory is full of records, and a reader waits for more whose query asks for less of it than another. */
+  val AwaitsMemory = "awaits memory"
+
   sealed trait Kind extends Product with Serializable
   object Kind {
     case object Pause              extends Kind
@@ -97,6 +110,7 @@ object Strike {
     case object KillDriver         extends Kind
     case object SecondDriver       extends Kind
     case object RestartQuery       extends Kind
+    case object StopQuery          extends Kind
     case object CutOff             extends Kind
     case object CutFromDriver      extends Kind
     case object CutToDriver        extends Kind
@@ -127,6 +141,7 @@ object Strike {
       KillDriver,
       SecondDriver,
       RestartQuery,
+      StopQuery,
       CutOff,
       CutFromDriver,
       CutToDriver,
@@ -205,15 +220,30 @@ object Plan {
     private val isOld   = theme == Theme.Expiry || isStop
     private val isLarge = theme == Theme.Memory
 
-    private val streams =
-      Vector("events", "orders").take(if (chance(0.15)) 2 else 1).map(_ -> between(1, if (chance(0.3)) 4 else 2))
+    /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
+    private val leaves = isLarge && chance(0.5)
+
+    private val executors = theme match {
+      case Theme.Apart | Theme.Messages => between(2, 3)
+      case _ if leaves                  => 1
+      case _                            => between(1, if (chance(0.3)) 3 else 2)
+    }
+
+    private val streams = Vector("events", "orders").take(if (!leaves && chance(0.15)) 2 else 1).map(_ -> shards())
+
+    private def shards() = theme match {
+      // Executors that lose a shard have no other.
+      case Theme.Messages => between(1, executors - 1)
+      case _ if leaves    => between(8, 10)
+      case _              => between(1, if (chance(0.3)) 4 else 2)
+    }
 
     def settings(): WorldSettings = {
-      val queries = Vector("one", "two").take(if (chance(if (isLarge) 0.7 else 0.15)) 2 else 1).map(query)
+      val queries = Vector("one", "two").take(if (leaves || chance(if (isLarge) 0.4 else 0.15)) 2 else 1).map(query)
       WorldSettings(
         streams,
         queries,
-        executors = if (theme == Theme.Apart) between(2, 3) else between(1, if (chance(0.3)) 3 else 2),
+        executors,
         credentials = theme == Theme.Credentials || chance(0.1),
         speculation = pick(0.0, 0.0, 0.1),
         wrongExecutor = pick(0.0, 0.1, 0.3),
@@ -225,19 +255,20 @@ object Plan {
         burst = if (isLarge) 2 else pick(1, 3, 20),
         sinkRate = pick(60, 200),
         producing = Producing,
+        backlog = if (leaves) 30 else 0,
         quiet = Option.when(theme == Theme.Still || chance(0.15))(
           Quiet(between(3, 15).seconds, between(30, 130).seconds)
         ),
         // A call of PutRecords may last for 5 minutes.
         bound = if (queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
         kinesis = Kinesis.Settings(
-          mostRecords = pick(10, 100, 1000),
+          mostRecords = if (leaves) 100 else pick(10, 100, 1000),
           shortAnswers = pick(0.0, 0.3),
           staleAnswers = pick(0.0, 0.05, 0.3),
           arrivalsGoBack = random.nextBoolean(),
           iteratorMillis = pick(2000L, 300000L),
           subscriptionMillis = pick(20000L, 300000L),
-          recordBytes = if (isLarge) pick(50000, 400000) else 20,
+          recordBytes = if (leaves) 400000 else if (isLarge) pick(50000, 400000) else 20,
           oldRecords = if (isOld) pick(5, 50) else 0,
           oldMillis = if (isStop) 15000 else if (isOld) pick(15000L, 120000L) else 120000L
         )
@@ -249,6 +280,7 @@ object Plan {
         pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
       val trigger =
         if (isStop) Trigger.AvailableNow(500.millis)
+        else if (leaves) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
         else
           pick[Trigger](
             Trigger.Continuous(None),
@@ -260,14 +292,15 @@ object Plan {
             Trigger.RealTime(pick(5.seconds, 10.seconds))
           )
       val sources =
-        if (chance(0.15)) Vector(source(s"$name-a", streams.map(_._1)), source(s"$name-b", streams.map(_._1).reverse))
+        if (!leaves && chance(0.15))
+          Vector(source(s"$name-a", streams.map(_._1)), source(s"$name-b", streams.map(_._1).reverse))
         else Vector(source(name, streams.map(_._1)))
       val writes = theme == Theme.Tasks || theme == Theme.Service
       val sink   = Option.when(chance(if (writes) 0.8 else 0.2))(
         pick(Map.empty[String, String], Map("ordered" -> "true"), Map("ordered" -> "true", "maxInFlightCalls" -> "1"))
       )
-      val memory = pick(16L, 16L, 64L, 256L) << 20
-      QuerySettings(name, sources, trigger, memory, if (trigger.isInstanceOf[Trigger.RealTime]) None else sink)
+      val memory = if (!leaves) pick(16L, 16L, 64L, 256L) else if (name == "one") 64L else 16L
+      QuerySettings(name, sources, trigger, memory << 20, if (trigger.isInstanceOf[Trigger.RealTime]) None else sink)
     }
 
     private def source(name: String, streams: Vector[String]): SourceSettings = {
@@ -275,12 +308,13 @@ object Plan {
       val isFanOut = chance(theme match {
         case Theme.Consumers => 0.9
         case Theme.Apart     => 0.7
+        case _ if leaves     => 0.1
         case _               => 0.5
       })
       val isGiven = isFanOut && chance(0.2)
       val fanOut  = Map("recordPublisher" -> "efo") ++
         (if (isGiven) Map("efo.registration" -> "none") else Map("efo.consumerName" -> name))
-      val options = pick(
+      val any = pick(
         Map.empty[String, String],
         Map("maxRecordsPerTrigger" -> "500"),
         Map("maxBytesPerTrigger"   -> (if (isLarge) "4m" else "20k")),
@@ -289,7 +323,9 @@ object Plan {
         Map("minPartitions"        -> "6"),
         Map("maxShardSkew"         -> "2s")
       )
-      val begin = if (isOld) "TRIM_HORIZON" else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
+      // What they hold stays for longer.
+      val options = if (leaves) Map("maxBytesPerTrigger" -> "4m") else any
+      val begin   = if (isOld || leaves) "TRIM_HORIZON" else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
       SourceSettings(
         read,
         Option.when(isGiven)(name),
@@ -310,13 +346,19 @@ object Plan {
         Strike(at.millis, kind, which, length.millis)
       val from = between(2000, 15000)
       theme match {
-        // The query reads the children, and starts again while listings lack them.
+        // The query reads the children, and starts again while listings lack them. Then some of them are merged.
         case Theme.Listings =>
+          val restart = strike(from + 1000, pick(Strike.Kind.RestartQuery, Strike.Kind.KillDriver), 1000)
           Vector(
             strike(from, Strike.Kind.StaleListing, between(40000, 60000), which = 100),
             strike(from + between(0, 1000), Strike.Kind.Split, 1000, which = 100),
-            strike(from + between(3000, 12000), pick(Strike.Kind.RestartQuery, Strike.Kind.KillDriver), 1000)
+            restart.copy(aim = Some(Strike.AheadOfListings), patience = 30.seconds),
+            strike(from + between(5000, 25000), Strike.Kind.Merge, 1000)
           )
+        // Executors lose shards, and what they are told then is lost, too.
+        case Theme.Messages         => Vector(strike(from, Strike.Kind.LostMessages, between(5000, 12000), which = 1))
+        case Theme.Memory if leaves =>
+          Vector(strike(0, Strike.Kind.StopQuery, 0).copy(aim = Some(Strike.AwaitsMemory), patience = 30.seconds))
         case Theme.Stops => Vector(strike(between(0, 1000), Strike.Kind.CutToService, between(15000, 40000)))
         case _           => Vector.empty
       }

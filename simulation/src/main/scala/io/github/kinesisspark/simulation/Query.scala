@@ -29,23 +29,31 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   import application.driver
   import world.baton
 
-  private val settings = ledger.query
-  private var restart  = false
-  private var leaves   = false
-  private var isOver   = false
-  private var hasLost  = false
-  private var now      = Phase.Starting: Phase
-  private var thread   = Option.empty[Baton#Strand]
-  private var planned  = Option.empty[String]
-  private val running  = mutable.LinkedHashSet.empty[Application.Attempt]
+  private val settings   = ledger.query
+  private var restart    = false
+  private var leaves     = false
+  private var isOver     = false
+  private var hasLost    = false
+  private var now        = Phase.Starting: Phase
+  private var thread     = Option.empty[Baton#Strand]
+  private var planned    = false
+  private var onlySource = Option.empty[String]
+  private val running    = mutable.LinkedHashSet.empty[Application.Attempt]
 
   def name: String      = settings.name
   def phase: Phase      = now
   def hasEnded: Boolean = isOver
   def of: Ledger        = ledger
 
-  /** The id of its source, where that is one, while it plans. */
-  def planningSource: Option[String] = planned.filter(_ => now == Phase.Planning)
+  /** The id of its source, where that is one. */
+  def source: Option[String] = onlySource
+
+  /** Whether it has planned since this was asked last. */
+  def hasPlanned(): Boolean = {
+    val has = planned || now == Phase.Planning
+    planned = false
+    has
+  }
 
   /** It is stopped, and started again in the same application. */
   def restartSoon(): Unit = {
@@ -57,6 +65,12 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   def stop(): Unit = {
     leaves = true
     interrupt()
+  }
+
+  /** It is stopped for good, whatever is left to read. */
+  def leave(): Unit = {
+    ledger.hasEnded = true
+    stop()
   }
 
   /** As Spark stops a query: its tasks are killed, and its thread is interrupted. */
@@ -147,7 +161,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     var streams = Vector.empty[KinesisRealTimeStream]
     try {
       settings.sources.foreach(s => streams :+= new KinesisRealTimeStream(world.options(s), Host, runtime))
-      planned = Option.when(streams.size == 1)(StreamInside.config(streams.head).sourceId)
+      onlySource = Option.when(streams.size == 1)(StreamInside.config(streams.head).sourceId)
       val run = new Run(streams)
       settings.trigger match {
         case Trigger.Continuous(interval) => run.continuously(interval)
@@ -234,7 +248,8 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 
     private def step(limit: KinesisStream => ReadLimit): Boolean = {
       now = Phase.Planning
-      val end   = streams.zip(start).map { case (stream, from) => stream.latestOffset(from, limit(stream)) }
+      val end = streams.zip(start).map { case (stream, from) => stream.latestOffset(from, limit(stream)) }
+      planned = true
       val isNew = end.map(_.json) != start.map(_.json)
       if (isNew) {
         log(end)

@@ -34,8 +34,8 @@ final class World(val plan: Plan, trace: Trace) {
   private val insides      = mutable.HashMap.empty[Process, ReadersInside]
   private val struck       = mutable.TreeMap.empty[String, Int]
   private val lasting      = mutable.HashMap.empty[Strike.Kind, Long]
-  private val doubly       = new World.Lasting(World.MostSecondsTwice)
-  private val undone       = new World.Lasting(World.MostSecondsUndone)
+  private val doubly       = new World.Lasting[(String, String)](World.MostSecondsTwice)
+  private val undone       = new World.Lasting[(String, String, Long)](World.MostSecondsUndone)
   private var applications = Vector.empty[Application]
   private var begun        = 0
   private var attempts     = 0L
@@ -67,12 +67,13 @@ final class World(val plan: Plan, trace: Trace) {
     * @throws SimulationFailure what did not hold
     */
   def run(): Outcome = {
+    (0 until settings.backlog).foreach(_ => streams.values.foreach(_.putInEach()))
     streams.values.foreach(produce)
     registerOthers()
-    plan.strikes.foreach(strike => baton.at(strike.at.toNanos)(awaitState(strike, baton.now + MostNanosOfAim)))
+    plan.strikes.foreach(strike => baton.at(strike.at.toNanos)(awaitState(strike, baton.now + strike.patience.toNanos)))
     begin()
     look()
-    val lastFault = plan.strikes.iterator.map(s => (s.at + s.length).toNanos + MostNanosOfAim).maxOption.getOrElse(0L)
+    val lastFault = plan.strikes.iterator.map(_.ends.toNanos).maxOption.getOrElse(0L)
     baton.at(lastFault.max(settings.producing.toNanos)) {
       isProducing = false
       mend()
@@ -236,7 +237,7 @@ final class World(val plan: Plan, trace: Trace) {
     if (!isEnding) {
       checkMemory()
       checkSingleReaders()
-      checkLostOrders()
+      checkOrders()
       if (baton.chance(0.15)) beginIfNone()
       look()
     }
@@ -279,18 +280,20 @@ final class World(val plan: Plan, trace: Trace) {
   /** An executor is sent another order where its last one was lost, while nothing else strikes what that takes: also one that has no more shards, whose readers
     * would stay until their lease ends.
     */
-  private def checkLostOrders(): Unit = {
-    val due = for {
+  private def checkOrders(): Unit = {
+    val planning = alive.flatMap(_.queries).flatMap(query => query.source.map(_ -> query.hasPlanned())).toMap
+    val due      = for {
       application <- alive
       driver = application.driver
       if driver.isRunning && network.isCalm && serviceFaults.areNone && reach(driver.name, KinesisClient.Service)
-      source   <- application.queries.flatMap(_.planningSource)
+      source   <- application.queries.flatMap(_.source)
       executor <- application.living
       name = executor.process.name
-      if executor.process.isRunning && reach(driver.name, name) && conversation.hasLostOrder(name, source)
-    } yield (name, source)
-    undone.tooLong(due.toSet).foreach { case (executor, _) =>
-      fail(s"$executor has not got its last order, and was sent no other for $MostSecondsUndone s")
+      if executor.process.isRunning && reach(driver.name, name)
+      order <- conversation.unfollowed(name, source)
+    } yield (name, source, order)
+    undone.tooLong(due.toSet, key => planning(key._2)).foreach { case (executor, _, order) =>
+      fail(s"$executor was sent no other order after $order, though $MostSecondsUndone s were planned in")
     }
   }
 
@@ -327,9 +330,14 @@ final class World(val plan: Plan, trace: Trace) {
 
   /** Strikes when the state that it is aimed at is there, or in the end without. */
   private def awaitState(strike: Strike, until: Long): Unit =
-    if (baton.now >= until || strike.aim.forall(state => states.contains(state) || phases.contains(state)))
-      this.strike(strike)
+    if (baton.now >= until || strike.aim.forall(isThere)) this.strike(strike)
     else baton.after(7.millis.toNanos)(awaitState(strike, until))
+
+  private def isThere(state: String) = state match {
+    case Strike.AheadOfListings => ledgers.exists(_.sources.exists(_.isAhead))
+    case Strike.AwaitsMemory    => alive.exists(_.living.exists(_.inside.awaitsMemory))
+    case _                      => states.contains(state) || phases.contains(state)
+  }
 
   private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${publisherOf(seen)} ${seen.state}")
   private def phases = alive.flatMap(_.queries.map(_.phase.toString))
@@ -362,7 +370,10 @@ final class World(val plan: Plan, trace: Trace) {
       case KillDriver   => application.kill()
       case SecondDriver => begin()
       case RestartQuery => query.restartSoon()
-      case CutOff       =>
+      case StopQuery    =>
+        val going = application.queries.filterNot(_.hasEnded)
+        if (going.size > 1) going.maxBy(_.of.query.memory).leave()
+      case CutOff =>
         executor.foreach { e =>
           network.cut(application.driver.name, e.process.name, length)
           network.cut(e.process.name, application.driver.name, length)
@@ -382,7 +393,7 @@ final class World(val plan: Plan, trace: Trace) {
       case SlowCredentials  => during(serviceFaults.slowCredentials = 0.5)(serviceFaults.slowCredentials = 0)
       case StaleListing     => during(service.lag(5000L + strike.which * 500))(service.lag(0))
       case Split            => service.split(shard)
-      case Merge            => service.merge(shard)
+      case Merge            => service.merge(strike.which)
       case EndSubscriptions => streams.values.foreach(_.endSubscriptions(abruptly = strike.which % 2 == 0))
       case TakeOver         => streams.values.foreach(_.takeOver())
       case LoseConsumers    => streams.values.foreach(s => s.deregisterAllBut(givenTo(s)))
@@ -433,18 +444,18 @@ object World {
     *
     * @param most seconds
     */
-  private final class Lasting(most: Int) {
-    private var seconds = Map.empty[(String, String), Int]
+  private final class Lasting[A](most: Int) {
+    private var seconds = Map.empty[A, Int]
 
-    /** Of what is so now, what has been so for longer than it may. */
-    def tooLong(now: Set[(String, String)]): Iterable[(String, String)] = {
-      seconds = now.iterator.map(key => key -> (seconds.getOrElse(key, 0) + 1)).toMap
+    /** Of what is so now, what has been so for longer than it may.
+      *
+      * @param counts whether this second does
+      */
+    def tooLong(now: Set[A], counts: A => Boolean = (_: A) => true): Iterable[A] = {
+      seconds = now.iterator.map(key => key -> (seconds.getOrElse(key, 0) + (if (counts(key)) 1 else 0))).toMap
       seconds.collect { case (key, lasted) if lasted > most => key }
     }
   }
-
-  /** How long a strike waits for the state that it is aimed at. */
-  private val MostNanosOfAim = 3000000000L
 
   /** @param records  in committed batches
     * @param struck   by the kind of fault

@@ -18,6 +18,12 @@ final class ReadersInside(pools: ShardReaderPools) {
   def memory: Long   = pools.memory.used
   def capacity: Long = pools.memory.capacity
 
+  /** A source that asks for less memory than another holds half of it, and waits for more. */
+  def awaitsMemory: Boolean = {
+    val smaller = all.filter(_.pool.config.bufferBytes < capacity).map(_.reader)
+    smaller.exists(_.memory.isWaiting) && smaller.map(_.held).sum > capacity / 2
+  }
+
   private def observed(pool: ShardReaderPool, reader: ShardReader) =
     ObservedReader(pool, reader, stateOf(reader.status))
 }
