@@ -127,8 +127,9 @@ object Conversation {
       case _                   => lost = Some(order.number)
     }
 
-    /** The answer alone was lost. */
-    def reported(applied: Long): Unit = lost = lost.filter(_ > applied)
+    /** The answer alone was lost, or the order named the shards that the executor reads already. */
+    def reported(applied: Long): Unit =
+      lost = lost.filter(order => order > applied && meantAt(order) != meantAt(applied))
 
     def isToBeFollowed: Boolean = !isSlow && (lost.contains(last) || (!isNamed && meantAt(last).exists(_.nonEmpty)))
 
