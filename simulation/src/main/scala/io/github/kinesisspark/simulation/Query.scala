@@ -48,9 +48,9 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   /** The id of its source, where that is one. */
   def source: Option[String] = onlySource
 
-  /** Whether it has planned since this was asked last. */
+  /** Whether a planning has ended since this was asked last: one that is not over may have found no executor when it began. */
   def hasPlanned(): Boolean = {
-    val has = planned || now == Phase.Planning
+    val has = planned
     planned = false
     has
   }
