@@ -168,12 +168,12 @@ private[coordinator] final class DriverEndpoint(
         (due, sources.toVector)
       }
       if (own.nonEmpty) due.foreach { case (key, contact) =>
-        val here = own.collect { case (source, session) if session == key.session => source }
-        beat(
-          key,
-          contact,
-          here.flatMap(source => bySource.get(source).flatMap(_.expected(key.executor)).map(source -> _)).toMap
-        )
+        val expected = for {
+          (source, session) <- own if session == key.session
+          reported          <- bySource.get(source)
+          believed          <- reported.expected(key.executor)
+        } yield source -> believed
+        beat(key, contact, expected.toMap)
       }
       for ((source, session) <- own; reported <- bySource.get(source)) replaceLost(reported, session)
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
