@@ -144,13 +144,15 @@ final class ShardReader(
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()
 
-  /** Drops what comes before `position`; false where this reader is somewhere else and must be opened anew. */
+  /** Drops what comes before `position`, from where the next batch starts, whatever was planned before. False where this reader is somewhere else and
+    * must be opened anew.
+    */
   def dropTo(position: ShardPosition): Boolean = {
     val freed = synchronized {
       buffer.dropTo(position).map { rest =>
         val before = heap
-        if (rest ne buffer) forget()
-        if (planned.contains(position)) planned = None
+        if ((rest ne buffer) || planned.nonEmpty) forget()
+        planned = None
         buffer = rest
         heap = rest.heap
         before - heap

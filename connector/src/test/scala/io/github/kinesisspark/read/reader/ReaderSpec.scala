@@ -128,6 +128,21 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.commit() shouldBe Some(after(3))
     }
 
+    it(
+      "forgets what was planned once it is told where the next batch starts: the order that commits may have been lost"
+    ) {
+      for (start <- Seq(after(0), after(1), after(2))) {
+        val s = new Setting
+        s.reader.demand()
+        s.bring(after(3), record(1), record(2), record(3))
+        s.reader.plan(after(1))
+        s.reader.dropTo(start) shouldBe true
+        s.reader.status.base shouldBe start
+        s.reader.commit() shouldBe None
+        s.reader.status.base shouldBe start
+      }
+    }
+
     it("keeps planned records until they are committed") {
       val s = new Setting
       s.reader.demand()
