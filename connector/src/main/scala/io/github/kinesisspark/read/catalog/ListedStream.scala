@@ -157,7 +157,7 @@ final class ListedStream private (
     val probes   = new ShardProbes(lease.client, retry)
     val notFound = Parallel.map(shardIds)(id => Option.unless(probes.finds(ShardKey(arn, id)))(id)).flatten.toSet
     val gone     = if (notFound.isEmpty) notFound else notFound -- list(by).shards.map(_.id)
-    if (gone.nonEmpty) knowledge.updateAndGet(_.denied(gone)): Unit
+    if (gone.nonEmpty) knowledge.updateAndGet(_.denied(gone, runtime.clock.nanos())): Unit
     gone
   }
 

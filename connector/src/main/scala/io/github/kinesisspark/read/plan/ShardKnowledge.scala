@@ -11,13 +11,17 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
   * the driver's clock.
   *
   * @param seen by id
-  * @param gone shards that the service has denied, as far as they are parents of others
+  * @param gone shards that the service has denied, and when, as far as they are parents of others or that was of late
   */
-final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard], gone: Set[String]) {
+final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard], gone: Map[String, Long]) {
   import ShardKnowledge._
 
   val lineage: Lineage =
-    Lineage(seen.values.map(_.shard), gone, unlisted = seen.valuesIterator.filterNot(_.isListed).map(_.shard.id).toSet)
+    Lineage(
+      seen.values.map(_.shard),
+      gone.keySet,
+      unlisted = seen.valuesIterator.filterNot(_.isListed).map(_.shard.id).toSet
+    )
 
   /** Also of shards that are listed no more: the records of a batch may outlive that. */
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] =
@@ -25,8 +29,10 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard]
 
   /** @param asOf when the listing was asked for; of two, either may be newer */
   def listed(shards: Iterable[Shard], asOf: Long): ShardKnowledge = {
-    val kept = merged(shards, KnownShard(_, asOf, isListed = true)).filter(asOf - _._2.at < Patience.toNanos)
-    new ShardKnowledge(kept, gone.intersect(kept.valuesIterator.flatMap(_.shard.parents).toSet))
+    def isOfLate(at: Long) = asOf - at < Patience.toNanos
+    val kept    = merged(shards, KnownShard(_, asOf, isListed = true)).filter { case (_, s) => isOfLate(s.at) }
+    val parents = kept.valuesIterator.flatMap(_.shard.parents).toSet
+    new ShardKnowledge(kept, gone.filter { case (id, at) => isOfLate(at) || parents(id) })
   }
 
   /** Children of a shard, as its last answer names them. */
@@ -34,19 +40,20 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard]
     new ShardKnowledge(merged(children, KnownShard(_, at, isListed = false)), gone)
 
   /** Shards that the service doesn't know. Their ids are never used again. */
-  def denied(shards: Iterable[String]): ShardKnowledge = new ShardKnowledge(seen -- shards, gone ++ shards)
+  def denied(shards: Iterable[String], at: Long): ShardKnowledge =
+    new ShardKnowledge(seen -- shards, gone ++ shards.map(_ -> at))
 
   private def merged(shards: Iterable[Shard], now: Shard => KnownShard) = shards.iterator
-    .filterNot(shard => gone(shard.id))
+    .filterNot(shard => gone.contains(shard.id))
     .foldLeft(seen)((all, shard) => all.updated(shard.id, all.get(shard.id).fold(now(shard))(_.and(now(shard)))))
 }
 
 object ShardKnowledge {
 
-  /** How long a shard stays that listings don't have. */
+  /** How long a shard stays that listings don't have, or that the service has denied. */
   val Patience: FiniteDuration = 1.hour
 
-  val none: ShardKnowledge = new ShardKnowledge(Map.empty, Set.empty)
+  val none: ShardKnowledge = new ShardKnowledge(Map.empty, Map.empty)
 
   /** @param at       the last time
     * @param isListed in a listing, and not only by a parent

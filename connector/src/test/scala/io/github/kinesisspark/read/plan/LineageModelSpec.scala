@@ -136,7 +136,7 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       val notFound = ids.filter(stream.isExpired)
       if (notFound.nonEmpty) {
         val listing = aListing()
-        knowledge = knowledge.listed(listing, now).denied(notFound.filterNot(listing.map(_.id).toSet))
+        knowledge = knowledge.listed(listing, now).denied(notFound.filterNot(listing.map(_.id).toSet), now)
       }
     }
 

@@ -121,6 +121,18 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a shard that the service has denied") {
+    it("is not in doubt again after a listing, though that has none of its children") {
+      val listing   = Seq(shardOf(3, closed = false, 2))
+      val knowledge = ShardKnowledge.none.listed(listing, asOf = 5).denied(Seq(1, 2).map(shardId), at = 5)
+      for (later <- Seq(knowledge, knowledge.listed(listing, asOf = 6))) {
+        later.lineage.doubtful(known(1 -> reading)) shouldBe empty
+        later.lineage.pastRetention(known(1 -> reading)) shouldBe Vector(1, 2).map(shardId)
+        later.lineage.doubtful(known(1 -> ShardEnd, 3 -> reading)) shouldBe empty
+      }
+    }
+  }
+
   describe("shards that are not listed yet") {
     it("are expected as children of a listed, finished shard without children, and not of an expired one") {
       Lineage(Seq(shardOf(0, closed = false))).awaitsChildrenOf(shardId(0)) shouldBe true
@@ -138,7 +150,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
         knowledge.lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(1), shardId(2))
         knowledge.lineage.isClosed(shardId(0)) shouldBe true
       }
-      withChildren.denied(Seq(shardId(1))).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(2))
+      withChildren.denied(Seq(shardId(1)), at = 5).lineage.entering(known(0 -> ShardEnd)) shouldBe Vector(shardId(2))
       val after  = Vector(shardOf(0, closed = true), shardOf(1, closed = true, 0), shardOf(2, closed = false, 0))
       val listed = withChildren.listed(after, asOf = 7)
       listed.withChildren(Seq(shardOf(1, closed = false, 0)), at = 8).lineage.isClosed(shardId(1)) shouldBe true
