@@ -46,16 +46,13 @@ final class ListedStream private (
   // A failed listing is repeated by the next discovery; meanwhile the query plans by the last one.
   private val briefly          = DirectoryRetry.of(lease, DiscoveryPatience)
   private val discovery        = new StreamDirectory(lease.client, briefly)
-  @volatile private var broken = Option.empty[Unanswered]
+  @volatile private var broken = Option.empty[Failures]
 
   /** What LATEST means for this query, in ms by the service's clock. */
   private var latest = Option.empty[Long]
 
-  /** About which the service was asked lately, and since when. */
-  private var asked = (listedAt, Set.empty[String])
-
-  /** Those about which it has not answered yet, with why. Written while it is asked by who asks, else by the query's thread. */
-  @volatile private var unanswered = Map.empty[String, Option[Unanswered]]
+  /** By the id of the shard. */
+  private val questions = new AtomicReference(Map.empty[String, Question])
 
   list(): Unit
 
@@ -105,45 +102,46 @@ final class ListedStream private (
 
   /** Asks the service about shards that no listing has, or that a reader doesn't find; about each at most once a second. Where that takes long,
     * the caller continues without an answer; where it fails, the next planning asks again.
+    *
+    * @return those without an answer
+    * @throws KinesisException where asking has failed for too long, or can't succeed
     */
-  def askAbout(shardIds: Iterable[String]): Unit = if (asking.isIdle) {
-    val now = runtime.clock.nanos()
-    if (now - asked._1 > ListAgain.toNanos) asked = (now, Set.empty)
-    val own = shardIds.filterNot(asked._2).toVector
-    if (own.nonEmpty) {
-      asked = (asked._1, asked._2 ++ own)
-      unanswered ++= own.map(id => id -> unanswered.get(id).flatten)
-      asking.start(ask(own))
+  def askAbout(shardIds: Iterable[String]): Set[String] = {
+    // Asked first: what is under way may be answered at any time.
+    val isIdle = asking.isIdle
+    val now    = runtime.clock.nanos()
+    val all    = questions.updateAndGet(_.filter { case (_, question) => question.isKept(now) })
+    val due    = shardIds.filterNot(all.get(_).exists(_.isRecent(now))).toVector
+    if (due.nonEmpty && isIdle) {
+      questions.updateAndGet(_ ++ due.map(id => id -> Question(now, all.get(id).flatMap(_.failed), isAnswered = false)))
+      asking.start(ask(due))
       asking.await(CallerPatience)
     }
+    val known = questions.get()
+    val left  = shardIds.filterNot(known.get(_).exists(_.isAnswered)).toSet
+    left.flatMap(known.get(_).flatMap(_.failed)).foreach(failIfLasting)
+    left
   }
 
-  private def ask(shardIds: Vector[String]): Unit =
-    try {
-      goneOf(shardIds, briefly, discovery): Unit
-      unanswered --= shardIds
-    } catch {
-      case NonFatal(e) =>
-        val failure = failureOf(e)
-        // That the stream is gone is an answer, if none about its shards.
-        if (failure.reason == FailureReason.NotFound) unanswered --= shardIds
-        else {
-          val now = runtime.clock.nanos()
-          unanswered ++= shardIds.map(id => id -> Some(Unanswered.after(unanswered.get(id).flatten, failure, now)))
-        }
-        runtime.lines.warn(log, s"existence $arn", arn)(
-          s"$arn: whether ${shardIds.mkString(", ")} still exist was not found out. ${failure.getMessage}"
-        )
+  private def ask(shardIds: Vector[String]): Unit = {
+    val failure =
+      try {
+        goneOf(shardIds, briefly, discovery)
+        None
+      } catch { case NonFatal(e) => Some(failureOf(e)) }
+    val now = runtime.clock.nanos()
+    // That the stream is gone is an answer, if none about its shards.
+    val failed = failure.filter(_.reason != FailureReason.NotFound)
+    questions.updateAndGet(all =>
+      all ++ shardIds.map { id =>
+        id -> Question(now, failed.map(Failures.after(all.get(id).flatMap(_.failed), _, now)), failed.isEmpty)
+      }
+    )
+    failure.foreach { why =>
+      runtime.lines.warn(log, s"existence $arn", arn)(
+        s"$arn: whether ${shardIds.mkString(", ")} still exist was not found out. ${why.getMessage}"
+      )
     }
-
-  /** Whether the service has not answered about a shard that it was to be asked about.
-    *
-    * @throws KinesisException where it couldn't be asked for too long, or can't be asked at all
-    */
-  def isUnanswered(shardId: String): Boolean = {
-    val reasons = unanswered.get(shardId)
-    reasons.flatten.foreach(failIfLasting)
-    reasons.isDefined || !asked._2(shardId)
   }
 
   /** Those of the shards that the service doesn't have any more. */
@@ -227,7 +225,7 @@ final class ListedStream private (
     } catch {
       case NonFatal(e) =>
         val failure = failureOf(e)
-        broken = Some(Unanswered.after(broken, failure, runtime.clock.nanos()))
+        broken = Some(Failures.after(broken, failure, runtime.clock.nanos()))
         runtime.lines.warn(log, s"listing ${failure.errorClass} $arn", arn)(
           s"Listing the shards of $arn failed; the query reads on by the last listing. ${failure.getMessage}"
         )
@@ -238,8 +236,8 @@ final class ListedStream private (
     case other => KinesisFault.exception(AwsCall.ListShards, s"stream $arn", FaultClassifier.classify(other))
   }
 
-  private def failIfLasting(unanswered: Unanswered): Unit =
-    if (unanswered.endsQuery(access.client.retries.maxDuration, runtime.clock.nanos())) throw unanswered.last
+  private def failIfLasting(failures: Failures): Unit =
+    if (failures.endQuery(access.client.retries.maxDuration)) throw failures.last
 
   private def list(by: StreamDirectory = directory): ShardListing = {
     val asOf    = runtime.clock.nanos()
@@ -263,21 +261,36 @@ object ListedStream {
 
   /** Questions to the service that failed in a row.
     *
-    * @param since by the driver's clock
+    * @param since when the first has, by the driver's clock
+    * @param until when the last has
     */
-  private final case class Unanswered(since: Long, last: KinesisException) {
+  private final case class Failures(since: Long, until: Long, last: KinesisException) {
 
     /** A stream that isn't found may have been deleted, which the readers find out. */
-    def endsQuery(maxDuration: FiniteDuration, now: Long): Boolean = last.reason match {
-      case FailureReason.Outage   => now - since > maxDuration.toNanos
+    def endQuery(maxDuration: FiniteDuration): Boolean = last.reason match {
+      case FailureReason.Outage   => until - since > maxDuration.toNanos
       case FailureReason.NotFound => false
       case _                      => true
     }
   }
 
-  private object Unanswered {
-    def after(before: Option[Unanswered], failure: KinesisException, now: Long): Unanswered =
-      Unanswered(before.fold(now)(_.since), failure)
+  private object Failures {
+
+    /** Those before don't count where nobody has asked for long, as with a long trigger. */
+    def after(before: Option[Failures], failure: KinesisException, now: Long): Failures =
+      Failures(before.filter(now - _.until <= InARow.toNanos).fold(now)(_.since), now, failure)
+
+    val InARow = 10.minutes
+  }
+
+  /** The last question about a shard.
+    *
+    * @param at     when it was asked or answered, or has failed
+    * @param failed it, or those before it while it is under way
+    */
+  private final case class Question(at: Long, failed: Option[Failures], isAnswered: Boolean) {
+    def isRecent(now: Long): Boolean = now - at <= ListAgain.toNanos
+    def isKept(now: Long): Boolean   = if (isAnswered) isRecent(now) else now - at <= Failures.InARow.toNanos
   }
 
   /** The service's clock, in ms since 1970, at a time of the driver's. */

@@ -59,19 +59,18 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   /** The same of a stream, as tasks reported them. */
   def addChildren(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).addChildren(children)
 
-  /** Asks the service about shards that no listing has, or that a reader doesn't find. It may take longer than this call to answer. */
-  def askAbout(shards: Iterable[ShardKey]): Unit =
-    shards.groupMap(_.stream)(_.shardId).foreach { case (arn, ids) => byArn(arn).askAbout(ids) }
-
-  /** Whether the service has not answered about a shard that it was to be asked about.
+  /** Asks the service about shards that no listing has, or that a reader doesn't find, and waits a second at most for each stream.
     *
-    * @throws io.github.kinesisspark.aws.KinesisException where it couldn't be asked for too long, or can't be asked at all
+    * @return those without an answer
+    * @throws io.github.kinesisspark.aws.KinesisException where asking has failed for too long, or can't succeed
     */
-  def isUnanswered(shard: ShardKey): Boolean = byArn(shard.stream).isUnanswered(shard.shardId)
+  def askAbout(shards: Vector[ShardKey]): Set[ShardKey] = byStream(shards)(_.askAbout(_))
 
   /** Those of the shards that the service doesn't have any more. Blocks until it answers. */
-  def gone(shards: Vector[ShardKey]): Set[ShardKey] =
-    shards.groupMap(_.stream)(_.shardId).flatMap { case (arn, ids) => byArn(arn).gone(ids).map(ShardKey(arn, _)) }.toSet
+  def gone(shards: Vector[ShardKey]): Set[ShardKey] = byStream(shards)(_.gone(_))
+
+  private def byStream(shards: Vector[ShardKey])(ask: (ListedStream, Vector[String]) => Set[String]): Set[ShardKey] =
+    shards.groupMap(_.stream)(_.shardId).flatMap { case (arn, ids) => ask(byArn(arn), ids).map(ShardKey(arn, _)) }.toSet
 
   /** The checkpoint's part from which a query over these streams continues. Streams that were taken out of the list are left out
     * of it, where the user has allowed that.

@@ -112,7 +112,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     if (waiting.isEmpty) planning
     else {
       catalog.refreshSoon(waiting)
-      catalog.askAbout(known(from).doubtful)
+      catalog.askAbout(known(from).doubtful): Unit
       known(from)
     }
   }
@@ -141,10 +141,10 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Boolean = {
     val failed         = statuses.values.toVector.flatMap(status => status.failure.map(status.shard -> _))
     val (gone, broken) = failed.partition(_._2.reason == FailureReason.NotFound)
-    catalog.askAbout(gone.map(_._1))
     // An answer may come at any time: what is lost is looked at after that.
-    val (doubtful, answered) = gone.partition { case (shard, _) => catalog.isUnanswered(shard) }
-    val unbegun              = beginAnew(answered.map(_._1), from)
+    val doubtful = catalog.askAbout(gone.map(_._1))
+    val answered = gone.filterNot { case (shard, _) => doubtful(shard) }
+    val unbegun  = beginAnew(answered.map(_._1), from)
     // Only where a reader failed: at ten thousand shards it is not for every planning.
     lazy val lost = known(from).pastRetention.toSet
     val missing   = answered.filterNot { case (shard, _) => unbegun(shard) || lost(shard) }

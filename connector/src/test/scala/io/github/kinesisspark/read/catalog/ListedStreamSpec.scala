@@ -1,0 +1,121 @@
+package io.github.kinesisspark.read.catalog
+
+import java.util.concurrent.CompletableFuture
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
+import software.amazon.awssdk.services.kinesis.model._
+
+import io.github.kinesisspark.Generators.{shardId, stream}
+import io.github.kinesisspark.aws.{KinesisClients, KinesisException}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret, StreamOptions, StreamRef}
+import io.github.kinesisspark.read.reader.StubKinesis
+import io.github.kinesisspark.runtime.VirtualTime
+
+class ListedStreamSpec extends AnyFunSpec with Matchers {
+  import ListedStreamSpec._
+
+  /** A stream that has had a shard 1, and a service that refuses calls while a test says so. */
+  private final class Scene {
+    val time            = new VirtualTime
+    var refused         = Option.empty[Exception]
+    private val service = new StubKinesis {
+      override def serviceClientConfiguration: KinesisServiceClientConfiguration =
+        KinesisServiceClientConfiguration.builder
+          .region(Region.US_EAST_1)
+          .build
+          .asInstanceOf[KinesisServiceClientConfiguration]
+
+      override def describeStreamSummary(
+          request: DescribeStreamSummaryRequest
+      ): CompletableFuture[DescribeStreamSummaryResponse] = answer {
+        val summary = StreamDescriptionSummary.builder.streamARN(stream.text).streamName(stream.name).build
+        DescribeStreamSummaryResponse.builder.streamDescriptionSummary(summary).build
+      }
+
+      override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] = answer {
+        val keys = HashKeyRange.builder.startingHashKey("0").endingHashKey("9").build
+        ListShardsResponse.builder.shards(Shard.builder.shardId(shardId(0)).hashKeyRange(keys).build).build
+      }
+
+      override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
+        answer(throw ResourceNotFoundException.builder.message("no such shard").statusCode(400).build)
+    }
+
+    val listed: ListedStream = {
+      import time.runtime
+      val clients =
+        new KinesisClients((_, success) => new KinesisClients.SharedClient(service, success, () => ()))
+      ListedStream.open(StreamOptions(StreamRef.ByArn(stream), options, None, None), clients)
+    }
+
+    private def answer[A](is: => A): CompletableFuture[A] =
+      try CompletableFuture.completedFuture(refused.fold(is)(throw _))
+      catch { case e: Exception => CompletableFuture.failedFuture(e) }
+
+    /** Plannings that look for new shards. */
+    def plan(times: Int, apart: FiniteDuration): Unit = for (_ <- 1 to times) {
+      listed.refreshAfter(10.seconds)
+      time.pass(apart)
+    }
+
+    /** Plannings for which the former shard is in doubt. */
+    def ask(times: Int, apart: FiniteDuration): Unit = for (_ <- 1 to times) {
+      listed.askAbout(Seq(shardId(1)))
+      time.pass(apart)
+    }
+  }
+
+  describe("listing that fails") {
+    it("ends no query whose plannings are far apart: it may have succeeded between them") {
+      val scene = new Scene
+      scene.refused = Some(outage)
+      noException should be thrownBy scene.plan(4, apart = 1.hour)
+    }
+
+    it("ends the query after maxRetryDuration") {
+      val scene = new Scene
+      scene.refused = Some(outage)
+      scene.plan(15, apart = 1.minute)
+      intercept[KinesisException](scene.plan(4, apart = 1.minute)).errorClass shouldBe "KINESIS_UNAVAILABLE"
+    }
+  }
+
+  describe("a question about a shard that fails") {
+    it("is repeated until there is an answer, and doesn't count where it is asked again much later") {
+      val scene = new Scene
+      scene.refused = Some(outage)
+      noException should be thrownBy {
+        scene.ask(10, apart = 1.minute)
+        scene.time.pass(1.day)
+        scene.ask(10, apart = 1.minute)
+      }
+      scene.listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
+      scene.refused = None
+      scene.time.pass(1.minute)
+      scene.listed.askAbout(Seq(shardId(1))) shouldBe empty
+    }
+
+    it("ends the query after maxRetryDuration, and at once where it can't succeed") {
+      val scene = new Scene
+      scene.refused = Some(outage)
+      scene.ask(12, apart = 1.minute)
+      intercept[KinesisException](scene.ask(8, apart = 1.minute)).errorClass shouldBe "KINESIS_UNAVAILABLE"
+      scene.time.pass(1.hour)
+      scene.refused = Some(denied)
+      intercept[KinesisException](scene.ask(1, apart = 1.minute)).errorClass shouldBe "KINESIS_ACCESS_DENIED"
+    }
+  }
+}
+
+private object ListedStreamSpec {
+  private val options =
+    ClientOptions(None, None, CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None))
+
+  private val outage = InternalFailureException.builder.message("Internal failure").statusCode(500).build
+  private val denied = AccessDeniedException.builder.message("not allowed").statusCode(400).build
+}
