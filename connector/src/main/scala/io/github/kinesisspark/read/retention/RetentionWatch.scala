@@ -18,10 +18,11 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   import RetentionWatch._
   import catalog.clients.runtime
 
-  private val log       = LoggerFactory.getLogger(classOf[RetentionWatch])
-  private var known     = Completeness()
-  private var isChecked = false
-  private var lag       = RetentionLag()
+  private val log        = LoggerFactory.getLogger(classOf[RetentionWatch])
+  private var known      = Completeness()
+  private var isChecked  = false
+  private var lag        = RetentionLag()
+  private var lostShards = Set.empty[ShardKey]
 
   /** Records that the offset of an earlier run had not read, and retention has passed. Reported once, before anything is read.
     *
@@ -63,12 +64,12 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
   }
 
-  /** Shards that were not read to their end and that are gone.
+  /** Shards that were not read to their end and that are gone. Reported once, however many plannings find them before a batch goes on without them.
     *
     * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
     */
   def reportShards(planning: PlanningState): Unit = {
-    val lost                   = planning.pastRetention
+    val lost                   = planning.pastRetention.filterNot(lostShards)
     def named(shard: ShardKey) =
       // One that came and went between two listings was to be read from its beginning.
       s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
@@ -78,6 +79,7 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
           "so that records past retention are lost",
         "their children"
       )
+    lostShards = planning.pastRetention.toSet
   }
 
   /** Warns of what may have gone since the planning before, unread. A suspicion only: no call shows whether there were records. Reported once, until the

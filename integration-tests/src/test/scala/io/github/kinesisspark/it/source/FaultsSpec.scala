@@ -243,6 +243,18 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       query.stop()
     }
 
+    it("of a shard that expired during downtime are reported once, though the batch waits for minRecordsPerTrigger") {
+      val (stream, at, _, late) = expiredDuringDowntime()
+      val few       = Seq("minRecordsPerTrigger" -> "1000", "maxTriggerDelay" -> "4s", "failOnDataLoss" -> "false")
+      val log       = new BatchLog
+      val (_, said) = withLogs {
+        val query = start(stream, at, log, few: _*)
+        eventually(log.texts.sorted shouldBe late.sorted)
+        query.stop()
+      }
+      said.split("not read to the end", -1) should have length 2
+    }
+
     it(
       "of a shard that expired during downtime keep AvailableNow from its end until the service can be asked about it"
     ) {
