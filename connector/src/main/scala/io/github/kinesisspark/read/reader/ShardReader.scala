@@ -144,15 +144,22 @@ final class ShardReader(
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()
 
-  /** Drops what comes before `position`, from where the next batch starts, whatever was planned before. False where this reader is somewhere else and
-    * must be opened anew.
-    */
+  /** The next batch starts at `position`, whatever was planned before: the order that commits it may have been lost. False as of [[dropTo]]. */
+  def startAt(position: ShardPosition): Boolean = {
+    synchronized {
+      planned = None
+      forget()
+    }
+    dropTo(position)
+  }
+
+  /** Drops what comes before `position`; false where this reader is somewhere else and must be opened anew. */
   def dropTo(position: ShardPosition): Boolean = {
     val freed = synchronized {
       buffer.dropTo(position).map { rest =>
         val before = heap
-        if ((rest ne buffer) || planned.nonEmpty) forget()
-        planned = None
+        if (rest ne buffer) forget()
+        if (planned.contains(position)) planned = None
         buffer = rest
         heap = rest.heap
         before - heap

@@ -143,7 +143,7 @@ final class ShardReaderPool(
   }
 
   private def read(task: ReadOrder.Task): Unit = {
-    if (!readers.get(task.shard).exists(_.dropTo(task.position))) {
+    if (!readers.get(task.shard).exists(_.startAt(task.position))) {
       drop(task.shard)
       open(task.shard, task.position, task.stop): Unit
     }

@@ -136,11 +136,22 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.reader.demand()
         s.bring(after(3), record(1), record(2), record(3))
         s.reader.plan(after(1))
-        s.reader.dropTo(start) shouldBe true
+        s.reader.startAt(start) shouldBe true
         s.reader.status.base shouldBe start
         s.reader.commit() shouldBe None
         s.reader.status.base shouldBe start
       }
+    }
+
+    it("keeps the end that was planned while a task takes records before it") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(1), record(1))
+      s.reader.plan(after(2))
+      s.bring(after(3), record(2), record(3))
+      s.reader.advance(after(1)) should not be empty
+      s.reader.commit() shouldBe None
+      s.reader.status.base shouldBe after(2)
     }
 
     it("keeps planned records until they are committed") {
