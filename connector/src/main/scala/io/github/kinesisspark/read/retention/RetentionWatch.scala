@@ -4,6 +4,7 @@ import java.time.Instant
 
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, ProbeClients, ShardCatalog}
 import io.github.kinesisspark.read.plan.{Completeness, PlanningResult, PlanningState, RetentionLag}
@@ -54,7 +55,11 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     val unread = from.streams(arn).shards.collect { case (id, at) if !at.isAtEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
     val oldest = ProbeClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
-      Parallel.map(shards)(id => ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon))
+      Parallel.map(shards) { id =>
+        try ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon)
+        // It has gone past retention since it was listed.
+        catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
+      }
     }
     val likely = for {
       (id, record) <- shards.zip(oldest)

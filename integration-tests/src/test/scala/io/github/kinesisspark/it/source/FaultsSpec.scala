@@ -243,6 +243,19 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       query.stop()
     }
 
+    it("are looked for after downtime without the shards that expire meanwhile") {
+      val stream = newStream(shards = 1)
+      val at     = readSome(stream)
+      serverClock.advance(java.time.Duration.ofHours(49))
+      val late = put(stream, "late", 20)
+      val log  = new BatchLog
+      underFault(FaultRule(ServiceCode("ResourceNotFoundException"), Some("GetShardIterator"), occurrence = First(1))) {
+        val query = start(stream, at, log, "failOnDataLoss" -> "false")
+        eventually(log.texts.sorted shouldBe late.sorted)
+        query.stop()
+      }
+    }
+
     it("of a shard that expired during downtime are reported once, though the batch waits for minRecordsPerTrigger") {
       val (stream, at, _, late) = expiredDuringDowntime()
       val few       = Seq("minRecordsPerTrigger" -> "1000", "maxTriggerDelay" -> "4s", "failOnDataLoss" -> "false")
