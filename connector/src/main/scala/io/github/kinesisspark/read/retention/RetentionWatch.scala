@@ -69,7 +69,7 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
   }
 
-  /** Shards that were not read to their end and that are gone. Reported once, however many plannings find them before a batch goes on without them.
+  /** Shards that were not read to their end and that are gone. Reported once, however many plannings find them before a batch leaves them out.
     *
     * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
     */

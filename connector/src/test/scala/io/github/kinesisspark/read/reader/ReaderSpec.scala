@@ -129,7 +129,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     it(
-      "forgets what was planned once it is told where the next batch starts: the order that commits may have been lost"
+      "forgets what was planned once an order names the next batch's start: the order that commits may have been lost"
     ) {
       for (start <- Seq(after(0), after(1), after(2))) {
         val s = new Setting
