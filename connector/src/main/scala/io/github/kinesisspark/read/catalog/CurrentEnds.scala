@@ -10,8 +10,11 @@ object CurrentEnds {
 
   /** Blocks while it looks for the newest record of each shard that may be open. Left: shards that have gone past retention, so that the batch is to be
     * planned again.
+    *
+    * @param now      by the service's clock: when the shards were listed
+    * @param planning by that listing
     */
-  def of(catalog: ShardCatalog, planning: PlanningState): Either[Vector[ShardKey], Bounds] = {
+  def of(catalog: ShardCatalog, now: Long, planning: PlanningState): Either[Vector[ShardKey], Bounds] = {
     import catalog.clients.runtime
     val shards =
       for {
@@ -21,7 +24,6 @@ object CurrentEnds {
     val (closed, listed) = shards.partition(_._2)
     // A shard that no listing has may be past retention, which the planning has not found out yet.
     val open            = listed.map(_._1) ++ planning.doubtful
-    val now             = catalog.serviceTime()
     val (missing, tips) = ProbeClients
       .using(catalog.clients, catalog.access) { ends =>
         Parallel.map(open) { shard =>

@@ -43,7 +43,7 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
     (id, keys) <- stream.hashKeys(ids)
   } yield ShardKey(arn, id) -> keys
 
-  /** Epoch ms by the clocks of the services. */
+  /** Lists all shards. Epoch ms by the clocks of the services. */
   def serviceTime(): Long = streams.map(_.serviceTime()).max
 
   /** Lists beside the caller the streams whose interval has passed. */

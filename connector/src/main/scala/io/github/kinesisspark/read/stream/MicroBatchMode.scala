@@ -80,8 +80,10 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   }
 
   @tailrec private def currentEnds(start: Offset): (PlanningState, Bounds) = {
+    // Shards may have been listed long ago, as the last batch of the run before was run again since.
+    val now      = catalog.serviceTime()
     val planning = source.begin(start)
-    CurrentEnds.of(catalog, planning) match {
+    CurrentEnds.of(catalog, now, planning) match {
       case Right(ends) => (planning, ends)
       case Left(gone)  =>
         source.beginAnew(gone, planning.start): Unit
