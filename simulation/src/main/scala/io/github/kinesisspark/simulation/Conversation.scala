@@ -30,6 +30,9 @@ final class Conversation(wrong: String => Unit) {
   def unfollowed(executor: String, source: String): Option[Long] =
     orders.get((executor, source)).filter(_.isToBeFollowed).map(_.last)
 
+  /** An executor that did not answer in time gets its share of the shards again after minutes. */
+  def hasSlow: Boolean = orders.valuesIterator.exists(_.isSlow)
+
   /** A request is sent. */
   def asked(from: String, to: String, request: Array[Byte]): Callbacks =
     WireFormat.read[AnyRef](request) match {
@@ -109,9 +112,9 @@ object Conversation {
     private val meant   = mutable.HashMap.empty[Long, Set[ShardKey]]
     private var carried = 0L
     private var lost    = Option.empty[Long]
-    private var isSlow  = false
 
-    var last = 0L
+    var isSlow = false
+    var last   = 0L
 
     /** Whether the last heartbeat to the executor names these readers. */
     var isNamed = true

@@ -255,7 +255,8 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     private var to     = Option.empty[FlowSubscriber[_ >: SubscribeToShardEventStream]]
     private var isOver = false
 
-    def opened(subscription: Kinesis#Subscription): Unit = fromService {
+    // Where the connection is gone, the service notices.
+    def opened(subscription: Kinesis#Subscription): Unit = fromService(isLost = () => subscription.cancel()) {
       happened(shard, "subscription opens")
       handler.responseReceived(SubscribeToShardResponse.builder.build)
       handler.onEventStream(new Published(subscription))
@@ -368,7 +369,10 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     if (baton.chance(faults.lost)) network.send(process.name, Service)(onThread(isLost()))
     else network.send(process.name, Service, isLost)(baton.after(delay)(work))
 
-  private def fromService(work: => Unit): Unit = network.send(Service, process.name)(onThread(work))
+  private def fromService(isLost: () => Unit)(work: => Unit): Unit =
+    network.send(Service, process.name, isLost)(onThread(work))
+
+  private def fromService(work: => Unit): Unit = fromService(isLost = () => ())(work)
 
   private def delay =
     if (baton.chance(faults.slow)) baton.between(1.second.toNanos, 40.seconds.toNanos)

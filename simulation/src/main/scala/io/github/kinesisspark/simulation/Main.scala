@@ -9,11 +9,12 @@ import scala.util.Random
   *
   * {{{
   * seed=<n>      that world alone; with seconds, the seeds from there on
-  * seconds=<n>   30 without a seed
+  * seconds=<n>   of CPU; 30 without a seed
+  * theme=<name>  only worlds about that, as Stops
   * shrink=no     a world that fails is not shrunk
   * show=events   prints each event of a world
   * print=hash    prints the hash of its trace alone
-  * print=first   prints the first seed that fails, and the seconds of CPU until then; seconds are of CPU
+  * print=first   prints the first seed that fails, and the seconds of CPU until then
   * }}}
   */
 object Main {
@@ -23,6 +24,7 @@ object Main {
     val main  = new Main(
       first = seed.getOrElse(Random.nextInt(Int.MaxValue).toLong),
       seconds = asked.get("seconds").map(_.toLong).orElse(Option.when(seed.isEmpty)(30L)),
+      theme = asked.get("theme"),
       show = asked.contains("show"),
       shrinks = !asked.get("shrink").contains("no")
     )
@@ -42,32 +44,33 @@ object Main {
   private val ShrinkSeconds = 90
 }
 
-private final class Main(first: Long, seconds: Option[Long], show: Boolean, shrinks: Boolean) {
+private final class Main(
+    first: Long,
+    seconds: Option[Long],
+    theme: Option[String],
+    show: Boolean,
+    shrinks: Boolean
+) {
   import Main._
 
-  private val deadline = System.nanoTime() + seconds.getOrElse(0L) * 1000000000L
-  private val seeds    = Iterator
-    .iterate(first)(_ + 1)
-    .zipWithIndex
-    .takeWhile { case (_, i) => i == 0 || System.nanoTime() < deadline }
-    .map(_._1)
+  private val plans = {
+    val all = Iterator.iterate(first)(_ + 1).map(Plan.of).filter(plan => theme.forall(_ == plan.theme))
+    seconds.fold(all.take(1))(most => all.takeWhile(_ => cpu < most))
+  }
 
   private def run(plan: Plan, trace: Trace = new Trace): Either[Throwable, World.Outcome] =
     try Right(new World(plan, trace).run())
     catch { case failure: Throwable => Left(failure) }
 
   def printHash(): Boolean = {
-    val outcome = run(Plan.of(first))
+    val outcome = run(plans.next())
     println(outcome.fold(_.toString, _.hash))
     outcome.isRight
   }
 
   def printFirst(): Boolean = {
-    val failed = Iterator
-      .iterate(first)(_ + 1)
-      .takeWhile(_ => cpu < seconds.getOrElse(30L))
-      .map(seed => seed -> run(Plan.of(seed)))
-      .collectFirst { case (seed, Left(failure)) => seed -> failure }
+    val failed =
+      plans.map(plan => plan.seed -> run(plan)).collectFirst { case (seed, Left(failure)) => seed -> failure }
     println(failed.fold(f"none in $cpu%.0f s") { case (seed, failure) =>
       f"seed $seed after $cpu%.0f s: ${failure.getMessage.linesIterator.next()}"
     })
@@ -82,14 +85,16 @@ private final class Main(first: Long, seconds: Option[Long], show: Boolean, shri
     var virtual                          = 0L
     var reported                         = 0L
     var fresh                            = 0
-    seeds.foreach { seed =>
+    var last                             = first
+    plans.foreach { plan =>
       val trace =
         new Trace(if (show) (ms, process, what) => println(Trace.line(ms, process, what)) else (_, _, _) => ())
       worlds += 1
-      run(Plan.of(seed), trace) match {
+      last = plan.seed
+      run(plan, trace) match {
         case Left(failure) =>
           failed += 1
-          report(seed, failure)
+          report(plan, failure)
         case Right(outcome) =>
           records += outcome.records
           batches += outcome.batches
@@ -108,7 +113,7 @@ private final class Main(first: Long, seconds: Option[Long], show: Boolean, shri
     }
     val hours = (cpu - began) / 3600
     println(
-      f"Seeds $first to ${first + worlds - 1}: $worlds worlds, $failed failed, in $hours%.3f hours of CPU: ${worlds / hours}%.0f an hour"
+      f"Seeds $first to $last: $worlds worlds, $failed failed, in $hours%.3f hours of CPU: ${worlds / hours}%.0f an hour"
     )
     println(
       f"Virtual time: $virtual s; batches: $batches; records: $records, ${records / hours}%.0f an hour of CPU; pairs of state and event: ${coverage.pairs.size}, ${coverage.pairs.size / hours}%.0f an hour"
@@ -122,19 +127,19 @@ private final class Main(first: Long, seconds: Option[Long], show: Boolean, shri
 
   private val ReportSeconds = 600L
 
-  private def report(seed: Long, failure: Throwable): Unit = {
-    println(s"seed $seed failed: ${failure.getMessage}\nAgain: make simulate SEED=$seed")
+  private def report(plan: Plan, failure: Throwable): Unit = {
+    println(s"seed ${plan.seed} (${plan.theme}) failed: ${failure.getMessage}\nAgain: make simulate SEED=${plan.seed}")
     Option(failure.getCause).foreach(_.printStackTrace(System.out))
-    if (shrinks) shrink(seed, failure)
+    if (shrinks) shrink(plan, failure)
   }
 
-  private def shrink(seed: Long, failure: Throwable): Unit = {
+  private def shrink(plan: Plan, failure: Throwable): Unit = {
     val until              = System.nanoTime() + ShrinkSeconds * 1000000000L
     def kind(t: Throwable) = t.getMessage.linesIterator.next().replaceAll("[0-9]+", "")
     val small              = new Shrinking(
       plan => run(plan).left.exists(kind(_).take(40) == kind(failure).take(40)),
       () => System.nanoTime() < until
-    ).shrink(Plan.of(seed))
+    ).shrink(plan)
     val trace = new Trace
     val why   = run(small, trace).left.map(_.getMessage).left.getOrElse("")
     println(s"Shrunk to ${small.settings}\n   seconds  process         event\n${trace.table}\n$why")

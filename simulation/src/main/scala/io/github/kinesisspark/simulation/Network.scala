@@ -26,8 +26,9 @@ final class Network(baton: Baton, conversation: Conversation) {
 
   private[simulation] var slow = 0.0
 
-  /** Nothing comes through in that direction. */
-  def cut(from: String, to: String, nanos: Long): Unit = cutUntil((from, to)) = baton.now + nanos
+  /** Nothing comes through in that direction. What is sent meanwhile arrives after that, so a shorter cut does not end a longer one. */
+  def cut(from: String, to: String, nanos: Long): Unit =
+    cutUntil((from, to)) = (baton.now + nanos).max(cutUntil.getOrElse((from, to), 0L))
 
   def isCut(from: String, to: String): Boolean = cutUntil.get((from, to)).exists(_ > baton.now)
 

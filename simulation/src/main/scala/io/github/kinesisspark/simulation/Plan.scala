@@ -6,9 +6,10 @@ import scala.concurrent.duration._
 
 /** A world and what strikes it.
   *
-  * @param seed of all that is drawn while the world runs
+  * @param seed  of all that is drawn while the world runs
+  * @param theme what it is about
   */
-final case class Plan(seed: Long, settings: WorldSettings, strikes: Vector[Strike])
+final case class Plan(seed: Long, theme: String, settings: WorldSettings, strikes: Vector[Strike])
 
 /** @param streams   by name, with the number of their shards
   * @param sinkRate  records a second that a shard of the stream takes which queries write to
@@ -170,42 +171,78 @@ object Strike {
 object Plan {
   private val Producing = 45.seconds
 
-  /** What strikes together, in worlds where it matters. */
-  sealed private trait Theme {
-    def kinds: Vector[Strike.Kind]
+  /** What strikes together, in worlds where it matters.
+    *
+    * @param weight how many worlds are about it, among all
+    */
+  sealed abstract private class Theme(val weight: Int, some: Strike.Kind*) extends Product with Serializable {
+    def kinds: Vector[Strike.Kind] = some.toVector
+
+    /** States of readers that few other worlds have. */
+    def rare: Vector[String] = Vector.empty
   }
   private object Theme {
     import Strike.Kind._
 
-    sealed abstract class Of(some: Strike.Kind*) extends Theme {
-      override def kinds: Vector[Strike.Kind] = some.toVector
-    }
+    private def states(names: String*) = Coverage.ways.flatMap(way => names.map(name => s"$way $name"))
 
     /** Processes stand still for longer than leases last, while nothing comes. */
-    case object Still extends Of(Pause, Suspend)
+    case object Still extends Theme(2, Pause, Suspend)
 
     /** Driver and executors don't reach each other, and both reach the service. */
-    case object Apart    extends Of(CutOff, CutFromDriver, CutToDriver)
-    case object Listings extends Of(Split, Merge, StaleListing, KillDriver, RestartQuery)
+    case object Apart    extends Theme(2, CutOff, CutFromDriver, CutToDriver)
+    case object Listings extends Theme(2, Split, Merge, StaleListing, KillDriver, RestartQuery) {
+      override def rare: Vector[String] = states("ended")
+    }
 
     /** A query that ends with what is there can't read before its last record there is past retention. */
-    case object Stops       extends Of(CutToService, SlowCalls, Throttle)
-    case object Expiry      extends Of(Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor)
-    case object Memory      extends Of(RestartQuery, KillExecutor, SlowTasks, SlowCalls)
-    case object Consumers   extends Of(EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor)
-    case object Service     extends Of(Throttle, ServiceErrors, LostCalls, SlowCalls)
-    case object Credentials extends Of(FailingCredentials, SlowCredentials, CutToService, CutFromService)
-    case object Messages    extends Of(KillExecutor, LostMessages, SlowMessages, Pause)
-    case object Tasks       extends Of(FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
-    case object All         extends Of(Strike.Kind.all: _*)
+    case object Stops  extends Theme(1, CutToService, SlowCalls, Throttle)
+    case object Expiry extends Theme(1, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
+      override def rare: Vector[String] = states("failed")
+    }
+    case object Memory extends Theme(1, RestartQuery, KillExecutor, SlowTasks, SlowCalls) {
+      override def rare: Vector[String] = states("full", "starved")
+    }
+    case object Consumers extends Theme(1, EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor) {
+      override def rare: Vector[String] = Vector("fan-out failed")
+    }
+    case object Service extends Theme(1, Throttle, ServiceErrors, LostCalls, SlowCalls) {
+      override def rare: Vector[String] = states("behind")
+    }
+    case object Credentials extends Theme(1, FailingCredentials, SlowCredentials, CutToService, CutFromService)
+
+    /** Executors that have one shard, and lose it. */
+    case object Messages extends Theme(1, KillExecutor, LostMessages, SlowMessages, Pause)
+
+    /** Executors that have many shards, and are told of some of them at a time. */
+    case object Reports extends Theme(4, LostMessages, SlowMessages, CutToDriver)
+    case object Tasks   extends Theme(1, FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
+    case object All     extends Theme(1, Strike.Kind.all: _*)
 
     val all: Vector[Theme] =
-      Vector(Still, Apart, Listings, Stops, Expiry, Memory, Consumers, Service, Credentials, Messages, Tasks, All)
+      Vector(
+        Still,
+        Apart,
+        Listings,
+        Stops,
+        Expiry,
+        Memory,
+        Consumers,
+        Service,
+        Credentials,
+        Messages,
+        Reports,
+        Tasks,
+        All
+      )
+
+    /** As often as they are to be drawn. */
+    val weighted: Vector[Theme] = all.flatMap(theme => Vector.fill(theme.weight)(theme))
   }
 
   def of(seed: Long): Plan = {
     val draw = new Draw(new SplittableRandom(seed ^ 0x5eed))
-    Plan(seed, draw.settings(), draw.strikes())
+    Plan(seed, draw.theme.toString, draw.settings(), draw.strikes())
   }
 
   private final class Draw(random: SplittableRandom) {
@@ -213,18 +250,26 @@ object Plan {
     private def pick[A](all: A*): A     = all(random.nextInt(all.size))
     private def chance(share: Double)   = random.nextDouble() < share
 
-    private val theme = pick(Theme.all: _*)
+    val theme: Theme = pick(Theme.weighted: _*)
 
     // Records that go past retention are lost to whom is late, so these worlds are about that alone.
     private val isStop  = theme == Theme.Stops
     private val isOld   = theme == Theme.Expiry || isStop
     private val isLarge = theme == Theme.Memory
 
+    /** Any fault strikes, whenever readers are in the states that the theme makes. */
+    private val isWide = theme.rare.nonEmpty && chance(0.4)
+
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
     private val leaves = isLarge && chance(0.5)
 
+    private val quiet = Option.when(theme == Theme.Still || chance(0.15))(
+      Quiet(between(3, 15).seconds, between(if (theme == Theme.Still) 100 else 30, 130).seconds)
+    )
+
     private val executors = theme match {
       case Theme.Apart | Theme.Messages => between(2, 3)
+      case Theme.Reports                => between(1, 2)
       case _ if leaves                  => 1
       case _                            => between(1, if (chance(0.3)) 3 else 2)
     }
@@ -234,6 +279,8 @@ object Plan {
     private def shards() = theme match {
       // Executors that lose a shard have no other.
       case Theme.Messages => between(1, executors - 1)
+      case Theme.Reports  => between(4, 6)
+      case Theme.Apart    => between(executors, 4)
       case _ if leaves    => between(8, 10)
       case _              => between(1, if (chance(0.3)) 4 else 2)
     }
@@ -251,14 +298,13 @@ object Plan {
           if (isStop) 30.seconds
           else if (isOld) pick(1.second, 60.seconds)
           else if (isLarge) pick(1.second, 4.seconds)
+          else if (theme == Theme.Reports || theme == Theme.Service) pick(300.millis, 1.second)
           else pick(300.millis, 1.second, 4.seconds, 15.seconds),
         burst = if (isLarge) 2 else pick(1, 3, 20),
         sinkRate = pick(60, 200),
         producing = Producing,
         backlog = if (leaves) 30 else 0,
-        quiet = Option.when(theme == Theme.Still || chance(0.15))(
-          Quiet(between(3, 15).seconds, between(30, 130).seconds)
-        ),
+        quiet = quiet,
         // A call of PutRecords may last for 5 minutes.
         bound = if (queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
         kinesis = Kinesis.Settings(
@@ -280,7 +326,7 @@ object Plan {
         pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
       val trigger =
         if (isStop) Trigger.AvailableNow(500.millis)
-        else if (leaves) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
+        else if (leaves || theme == Theme.Reports) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
         else
           pick[Trigger](
             Trigger.Continuous(None),
@@ -296,7 +342,7 @@ object Plan {
           Vector(source(s"$name-a", streams.map(_._1)), source(s"$name-b", streams.map(_._1).reverse))
         else Vector(source(name, streams.map(_._1)))
       val writes = theme == Theme.Tasks || theme == Theme.Service
-      val sink   = Option.when(chance(if (writes) 0.8 else 0.2))(
+      val sink   = Option.when(chance(if (writes) 0.9 else 0.2))(
         pick(Map.empty[String, String], Map("ordered" -> "true"), Map("ordered" -> "true", "maxInFlightCalls" -> "1"))
       )
       val memory = if (!leaves) pick(16L, 16L, 64L, 256L) else if (name == "one") 64L else 16L
@@ -307,8 +353,8 @@ object Plan {
       val read     = if (chance(0.5)) streams else streams.take(1)
       val isFanOut = chance(theme match {
         case Theme.Consumers => 0.9
-        case Theme.Apart     => 0.7
-        case _ if leaves     => 0.1
+        case Theme.Apart     => 0.8
+        case _ if leaves     => if (isWide) 0.5 else 0.1
         case _               => 0.5
       })
       val isGiven = isFanOut && chance(0.2)
@@ -355,6 +401,24 @@ object Plan {
             restart.copy(aim = Some(Strike.AheadOfListings), patience = 30.seconds),
             strike(from + between(5000, 25000), Strike.Kind.Merge, 1000)
           )
+        // The readers close while nothing comes that would show it.
+        case Theme.Still =>
+          quiet.toVector.map { q =>
+            val pause = pick(Strike.Kind.Pause, Strike.Kind.Suspend)
+            strike(q.from.toMillis.toInt + between(1000, 5000), pause, between(90000, 120000), which = 0)
+          }
+        // Others get the shards, and this executor reads on.
+        case Theme.Apart =>
+          Vector(strike(from, pick(Strike.Kind.CutOff, Strike.Kind.CutFromDriver), between(30000, 90000)))
+        // A call that its time limit ends may have done what it was to do.
+        case Theme.Service => Vector(strike(from, Strike.Kind.SlowCalls, between(15000, 30000)))
+        // An answer is lost, and what is sent after it comes at once.
+        case Theme.Reports =>
+          val length = between(10000, 30000)
+          Vector(
+            strike(from, Strike.Kind.LostMessages, length, which = 0),
+            strike(from, Strike.Kind.SlowMessages, length)
+          )
         // Executors lose shards, and what they are told then is lost, too.
         case Theme.Messages         => Vector(strike(from, Strike.Kind.LostMessages, between(5000, 12000), which = 1))
         case Theme.Memory if leaves =>
@@ -365,7 +429,8 @@ object Plan {
     }
 
     private def single(): Vector[Strike] = {
-      val kinds  = if (theme == Theme.All) Vector.fill(between(2, 7))(pick(theme.kinds: _*)) else theme.kinds
+      val kinds =
+        if (theme == Theme.All || isWide) Vector.fill(between(2, 7))(pick(Strike.Kind.all: _*)) else theme.kinds
       val isLong = theme == Theme.Still
       Vector
         .fill(pick(1, 3, 3, 8, if (isLong) 3 else 16)) {
@@ -375,7 +440,8 @@ object Plan {
             between(0, 100),
             (if (isLong) pick(between(1000, 15000), between(60000, 130000), between(60000, 130000))
              else pick(between(50, 1000), between(1000, 15000), between(10000, 60000), between(60000, 130000))).millis,
-            Option.when(chance(0.5))(pick(Coverage.states: _*))
+            if (isWide) Some(pick(theme.rare: _*)) else Option.when(chance(0.5))(pick(Coverage.states: _*)),
+            if (isWide) 20.seconds else 3.seconds
           )
         }
     }

@@ -125,13 +125,18 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 
   /** Whether it has to fail. */
   private def isRight(failure: Throwable): Boolean = reasonOf(failure) match {
-    case Some(cause) if cause.errorClass == "KINESIS_DATA_LOSS" && ledger.sources.exists(_.hasLost) =>
+    case Some(cause)
+        if cause.errorClass == "KINESIS_DATA_LOSS" && (ledger.sources.exists(_.hasLost) || isLikely(cause)) =>
       ledger.hasEnded = true
       true
     // Another driver or query is the consumer's owner.
     case Some(cause) => cause.reason == FailureReason.ConsumerTaken && world.hasRivals
     case None        => false
   }
+
+  /** After a pause that retention was shorter than, nothing shows whether there were records. */
+  private def isLikely(loss: KinesisException) =
+    world.settings.kinesis.oldRecords > 0 && loss.getMessage.contains("is likely")
 
   private def reasonOf(failure: Throwable): Option[KinesisException] = Iterator
     .iterate(failure)(_.getCause)

@@ -145,19 +145,20 @@ final class World(val plan: Plan, trace: Trace) {
       if (isLasting && baton.chance(0.3)) beCalm() else end()
     else if (baton.now > until)
       fail(
-        s"not all is read ${settings.bound} after the last fault: ${ledgers.filterNot(_.isComplete).map(_.missing).mkString("; ")}"
+        s"not all is read ${settings.bound} after the last fault: ${ledgers.filterNot(_.isComplete).map(_.missing).mkString("; ")}\n$readersNow"
       )
     else awaitEnd(until)
   }
 
   /** Whether readers stay as they are once all is read. */
-  private def isLasting = alive.size == 1 && !hasRivals && settings.queries.forall(_.trigger match {
-    case Trigger.Continuous(_) => true
-    case _                     => false
-  })
+  private def isLasting =
+    alive.size == 1 && !hasRivals && !conversation.hasSlow && settings.queries.forall(_.trigger match {
+      case Trigger.Continuous(_) => true
+      case _                     => false
+    })
 
-  /** Nothing strikes and nothing comes for longer than leases last: then no reader is closed, and none begins. */
-  private def beCalm(): Unit = baton.after(60.seconds.toNanos) {
+  /** Nothing strikes and nothing comes for longer than leases last, once shards have had time to level out: then no reader is closed, and none begins. */
+  private def beCalm(): Unit = baton.after(90.seconds.toNanos) {
     val before = readers
     baton.after(100.seconds.toNanos) {
       val now = readers
@@ -168,6 +169,11 @@ final class World(val plan: Plan, trace: Trace) {
       end()
     }
   }
+
+  private def readersNow = (for (application <- alive; executor <- application.living) yield {
+    val inside = executor.inside
+    s"${executor.process.name} holds ${inside.memory} of ${inside.capacity} bytes: ${inside.all.mkString("; ")}"
+  }).mkString("\n")
 
   private def readers =
     alive.flatMap(_.living).flatMap(_.inside.all).map(_.reader).toSet
@@ -186,12 +192,15 @@ final class World(val plan: Plan, trace: Trace) {
     if (running.nonEmpty && baton.now > until)
       fail(s"${running.map(_.name).mkString(", ")} does not stop, and is ${running.head.phase}")
     else if (running.nonEmpty) awaitStopped(until)
-    else baton.after(15.seconds.toNanos)(checkStopped())
+    else {
+      val stopped = streams.head._2.now
+      baton.after(15.seconds.toNanos)(checkStopped(stopped))
+    }
   }
 
   /** The readers of executors that could not be reached are closed by the end of their lease. */
-  private def checkStopped(): Unit = {
-    checkConsumers()
+  private def checkStopped(stopped: Long): Unit = {
+    checkConsumers(stopped)
     val executors = alive.flatMap(_.living)
     baton.after(100.seconds.toNanos) {
       for {
@@ -214,9 +223,12 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  /** Those that a query has registered are gone, and others stay. */
-  private def checkConsumers(): Unit = streams.values.foreach { stream =>
-    val there  = stream.allConsumers.filter(_.deletedAt.isEmpty).map(_.name).toSet
+  /** Those that a query has registered are gone, and others stay. A call that a query had given up may register one after it has stopped.
+    *
+    * @param stopped when all queries had, by the service's clock
+    */
+  private def checkConsumers(stopped: Long): Unit = streams.values.foreach { stream =>
+    val there  = stream.allConsumers.filter(c => c.deletedAt.isEmpty && c.createdAt <= stopped).map(_.name).toSet
     val others = givenTo(stream)
     if (!others.subsetOf(there)) fail(s"consumers ${others -- there} of others are deregistered")
     if (!there.subsetOf(others) && !ledgers.exists(_.hasEnded)) fail(s"consumers ${there -- others} stay registered")

@@ -38,6 +38,11 @@ object ReadersInside {
     def source: String    = pool.config.sourceId
     def isFanOut: Boolean = pool.isFanOut
 
+    override def toString: String = {
+      val waits = if (reader.memory.isWaiting) " and waits for memory" else ""
+      s"${shard.shardId} $state, holds ${reader.held} bytes$waits"
+    }
+
     /** Whether the driver has named the reader since then, by the executor's clock. */
     def isNamedSince(nanos: Long): Boolean = pool.isNamedSince(shard, nanos)
   }
