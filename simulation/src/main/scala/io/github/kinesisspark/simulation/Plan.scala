@@ -214,7 +214,7 @@ object Plan {
     /** Executors that have one shard, and lose it. */
     case object Messages extends Theme(1, KillExecutor, LostMessages, SlowMessages, Pause)
 
-    /** Executors that have many shards, and are told of some of them at a time. */
+    /** An executor has many shards, and reports of some of them at a time. */
     case object Reports extends Theme(4, LostMessages, SlowMessages, CutToDriver)
     case object Tasks   extends Theme(1, FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
     case object All     extends Theme(1, Strike.Kind.all: _*)
@@ -269,7 +269,7 @@ object Plan {
 
     private val executors = theme match {
       case Theme.Apart | Theme.Messages => between(2, 3)
-      case Theme.Reports                => between(1, 2)
+      case Theme.Reports                => 1
       case _ if leaves                  => 1
       case _                            => between(1, if (chance(0.3)) 3 else 2)
     }
@@ -326,7 +326,8 @@ object Plan {
         pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
       val trigger =
         if (isStop) Trigger.AvailableNow(500.millis)
-        else if (leaves || theme == Theme.Reports) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
+        else if (leaves) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
+        else if (theme == Theme.Reports) Trigger.Continuous(Some(pick(500.millis, 1.second)))
         else
           pick[Trigger](
             Trigger.Continuous(None),
@@ -354,6 +355,7 @@ object Plan {
       val isFanOut = chance(theme match {
         case Theme.Consumers => 0.9
         case Theme.Apart     => 0.8
+        case Theme.Reports   => 0.8
         case _ if leaves     => if (isWide) 0.5 else 0.1
         case _               => 0.5
       })
@@ -371,7 +373,9 @@ object Plan {
       )
       // What they hold stays for longer.
       val options = if (leaves) Map("maxBytesPerTrigger" -> "4m") else any
-      val begin   = if (isOld || leaves) "TRIM_HORIZON" else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
+      val begin   =
+        if (isOld || leaves || theme == Theme.Reports) "TRIM_HORIZON"
+        else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
       SourceSettings(
         read,
         Option.when(isGiven)(name),
