@@ -197,16 +197,16 @@ object Plan {
 
     /** A query that ends with what is there can't read before its last record there is past retention. */
     case object Stops  extends Theme(1, CutToService, SlowCalls, Throttle)
-    case object Expiry extends Theme(1, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
+    case object Expiry extends Theme(2, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
       override def rare: Vector[String] = states("failed")
     }
-    case object Memory extends Theme(1, RestartQuery, KillExecutor, SlowTasks, SlowCalls) {
+    case object Memory extends Theme(3, RestartQuery, KillExecutor, SlowTasks, SlowCalls) {
       override def rare: Vector[String] = states("full", "starved")
     }
     case object Consumers extends Theme(1, EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor) {
       override def rare: Vector[String] = Vector("fan-out failed")
     }
-    case object Service extends Theme(1, Throttle, ServiceErrors, LostCalls, SlowCalls) {
+    case object Service extends Theme(2, Throttle, ServiceErrors, LostCalls, SlowCalls) {
       override def rare: Vector[String] = states("behind")
     }
     case object Credentials extends Theme(1, FailingCredentials, SlowCredentials, CutToService, CutFromService)
@@ -215,7 +215,7 @@ object Plan {
     case object Messages extends Theme(1, KillExecutor, LostMessages, SlowMessages, Pause)
 
     /** An executor has many shards, and reports of some of them at a time. */
-    case object Reports extends Theme(4, LostMessages, SlowMessages, CutToDriver)
+    case object Reports extends Theme(3, LostMessages, SlowMessages, CutToDriver)
     case object Tasks   extends Theme(1, FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
     case object All     extends Theme(1, Strike.Kind.all: _*)
 
@@ -236,21 +236,21 @@ object Plan {
         All
       )
 
-    /** As often as they are to be drawn. */
-    val weighted: Vector[Theme] = all.flatMap(theme => Vector.fill(theme.weight)(theme))
+    private val weighted = all.flatMap(theme => Vector.fill(theme.weight)(theme))
+
+    /** Seeds that follow each other have all of them. */
+    def of(seed: Long): Theme = weighted(java.lang.Math.floorMod(seed, weighted.size.toLong).toInt)
   }
 
   def of(seed: Long): Plan = {
-    val draw = new Draw(new SplittableRandom(seed ^ 0x5eed))
+    val draw = new Draw(Theme.of(seed), new SplittableRandom(seed ^ 0x5eed))
     Plan(seed, draw.theme.toString, draw.settings(), draw.strikes())
   }
 
-  private final class Draw(random: SplittableRandom) {
+  private final class Draw(val theme: Theme, random: SplittableRandom) {
     private def between(a: Int, b: Int) = random.nextInt(a, b + 1)
     private def pick[A](all: A*): A     = all(random.nextInt(all.size))
     private def chance(share: Double)   = random.nextDouble() < share
-
-    val theme: Theme = pick(Theme.weighted: _*)
 
     // Records that go past retention are lost to whom is late, so these worlds are about that alone.
     private val isStop  = theme == Theme.Stops
@@ -258,7 +258,7 @@ object Plan {
     private val isLarge = theme == Theme.Memory
 
     /** Any fault strikes, whenever readers are in the states that the theme makes. */
-    private val isWide = theme.rare.nonEmpty && chance(0.4)
+    private val isWide = theme.rare.nonEmpty && chance(0.3)
 
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
     private val leaves = isLarge && chance(0.5)
