@@ -109,7 +109,7 @@ private[coordinator] final class OrderSender(
   private def takeBack(): Unit = channel.reports.takeBack().foreach { now =>
     orders = now.orders
     lastNumber = now.lastNumber
-    if (now.moved.nonEmpty) assignments.adopt(now.moved)
+    if (now.moved.nonEmpty) assignments.adopt(now.moved, orders.keySet)
   }
 
   /** Tasks of a real-time batch have begun to read these. */

@@ -39,8 +39,14 @@ final class ShardAssignments(idleTimeout: Option[FiniteDuration], bufferBytes: L
   /** Executors that have reported that they read no more. */
   def acknowledged(done: Iterable[ExecutorId]): Unit = unreleased = unreleased -- done ++ reading
 
-  /** Shards that are read there since the last planning. */
-  def adopt(begun: Map[ShardKey, ExecutorId]): Unit = place(homes ++ begun)
+  /** Shards that are read there since the last planning.
+    *
+    * @param ordered executors that were ordered to read meanwhile, and may have lost their shards again
+    */
+  def adopt(begun: Map[ShardKey, ExecutorId], ordered: Set[ExecutorId] = Set.empty): Unit = {
+    place(homes ++ begun)
+    unreleased = unreleased ++ ordered
+  }
 
   /** What the last batch took of each shard, in bytes. */
   def weigh(taken: Map[ShardKey, Long], nowNanos: Long): Unit = {

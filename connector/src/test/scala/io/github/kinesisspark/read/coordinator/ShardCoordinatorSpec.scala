@@ -131,6 +131,21 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       val (released, last) = channel.orders.last
       (released, last.settings.isDefined, last.read) shouldBe ((lost, true, Vector.empty))
     }
+
+    it("is sent that, too, where it had the shard between two plannings alone") {
+      val channel = new SomeExecutors(2)
+      val readers = coordinator(channel)
+      records(readers, patience = 1.minute) shouldBe 3
+      val first  = channel.orders.last._1
+      val second = (channel.answering - first).head
+      channel.reports.lost(Set(first), Set(second))
+      channel.reports.lost(Set(second), Set(first))
+      def ofSecond = channel.orders.collect { case (`second`, order) => order }
+      channel.reports.answered(second.id, ofSecond.last.number, answer = None)
+      val before = ofSecond.size
+      records(readers, patience = 1.minute) shouldBe 3
+      ofSecond.drop(before).map(order => order.settings.isDefined -> order.read) shouldBe Vector(true -> Vector.empty)
+    }
   }
 
   describe("the first order alone") {
