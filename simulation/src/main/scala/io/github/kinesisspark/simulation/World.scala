@@ -223,7 +223,8 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  /** Those that a query has registered are gone, and others stay. A call that a query had given up may register one after it has stopped.
+  /** The consumers that a query has registered are gone, and others stay. One that was created after the queries had stopped doesn't count: it comes of a
+    * call whose answer its query no longer awaited.
     *
     * @param stopped when all queries had, by the service's clock
     */

@@ -11,7 +11,7 @@ import io.github.kinesisspark.position.{HashKeyRange, Shard}
   * the driver's clock.
   *
   * @param seen by id
-  * @param gone shards that the service has denied, and when, as far as they are parents of others or that was of late
+  * @param gone when the service denied each shard that it denied. One is kept for an hour, and for longer while a shard that is seen has it as a parent.
   */
 final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard], gone: Map[String, Long]) {
   import ShardKnowledge._
