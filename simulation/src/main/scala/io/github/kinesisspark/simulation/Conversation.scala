@@ -21,6 +21,7 @@ final class Conversation(wrong: String => Unit) {
   private val drivers = mutable.HashMap.empty[String, DriverRuntime]
   private val orders  = mutable.HashMap.empty[(String, String), Orders]
   private val reports = mutable.HashMap.empty[(String, String, Long), Reports]
+  private val reached = mutable.HashSet.empty[String]
 
   def hasDriver(name: String, runtime: DriverRuntime): Unit = drivers(name) = runtime
 
@@ -57,8 +58,12 @@ final class Conversation(wrong: String => Unit) {
       case _ => Callbacks.Nothing
     }
 
+  /** Whether a driver has sent an executor heartbeats. */
+  def reaches(executor: String): Boolean = reached(executor)
+
   /** A driver names an executor's readers. */
   def beats(executor: String, heartbeat: Array[Byte]): Unit = {
+    reached += executor
     val epochs = WireFormat.read[Heartbeat](heartbeat).epochs
     for (((to, source), its) <- orders if to == executor) its.isNamed = epochs.contains(source)
     epochs.foreach { case (source, epoch) =>

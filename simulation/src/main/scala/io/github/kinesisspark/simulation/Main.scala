@@ -108,6 +108,7 @@ private final class Main(
         println(
           f"${(cpu - began) / 3600}%.2f hours of CPU: $worlds worlds, $failed failed, ${coverage.pairs.size} pairs of state and event, $fresh of them new"
         )
+        println(coverage.matrix)
         fresh = 0
       }
     }

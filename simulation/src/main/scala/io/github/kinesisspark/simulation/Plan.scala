@@ -51,7 +51,12 @@ final case class QuerySettings(
     trigger: Trigger,
     memory: Long,
     sink: Option[Map[String, String]]
-)
+) {
+  def isContinuous: Boolean = trigger match {
+    case Trigger.Continuous(_) => true
+    case _                     => false
+  }
+}
 
 /** @param consumer registered by others, which it reads through
   * @param options  besides those that all have
@@ -187,10 +192,10 @@ object Plan {
     private def states(names: String*) = Coverage.ways.flatMap(way => names.map(name => s"$way $name"))
 
     /** Processes stand still for longer than leases last, while nothing comes. */
-    case object Still extends Theme(2, Pause, Suspend)
+    case object Still extends Theme(1, Pause, Suspend)
 
     /** Driver and executors don't reach each other, and both reach the service. */
-    case object Apart    extends Theme(2, CutOff, CutFromDriver, CutToDriver)
+    case object Apart    extends Theme(3, CutOff, CutFromDriver, CutToDriver)
     case object Listings extends Theme(2, Split, Merge, StaleListing, KillDriver, RestartQuery) {
       override def rare: Vector[String] = states("ended")
     }
@@ -215,7 +220,7 @@ object Plan {
     case object Messages extends Theme(1, KillExecutor, LostMessages, SlowMessages, Pause)
 
     /** An executor has many shards, and reports of some of them at a time. */
-    case object Reports extends Theme(3, LostMessages, SlowMessages, CutToDriver)
+    case object Reports extends Theme(5, LostMessages, SlowMessages, CutToDriver)
     case object Tasks   extends Theme(1, FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
     case object All     extends Theme(1, Strike.Kind.all: _*)
 
@@ -261,7 +266,10 @@ object Plan {
     private val isWide = theme.rare.nonEmpty && chance(0.3)
 
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
-    private val leaves = isLarge && chance(0.5)
+    private val leaves = isLarge && chance(0.6)
+
+    /** Queries plan again and again, as what the theme is about shows in their next batches. */
+    private val isSteady = theme == Theme.Reports || ((theme == Theme.Still || theme == Theme.Apart) && chance(0.75))
 
     private val quiet = Option.when(theme == Theme.Still || chance(0.15))(
       Quiet(between(3, 15).seconds, between(if (theme == Theme.Still) 100 else 30, 130).seconds)
@@ -326,8 +334,7 @@ object Plan {
         pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
       val trigger =
         if (isStop) Trigger.AvailableNow(500.millis)
-        else if (leaves) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
-        else if (theme == Theme.Reports) Trigger.Continuous(Some(pick(500.millis, 1.second)))
+        else if (leaves || isSteady) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
         else
           pick[Trigger](
             Trigger.Continuous(None),
@@ -409,7 +416,7 @@ object Plan {
         case Theme.Still =>
           quiet.toVector.map { q =>
             val pause = pick(Strike.Kind.Pause, Strike.Kind.Suspend)
-            strike(q.from.toMillis.toInt + between(1000, 5000), pause, between(90000, 120000), which = 0)
+            strike(q.from.toMillis.toInt + between(3000, 8000), pause, between(90000, 120000), which = 0)
           }
         // Others get the shards, and this executor reads on.
         case Theme.Apart =>
@@ -418,7 +425,7 @@ object Plan {
         case Theme.Service => Vector(strike(from, Strike.Kind.SlowCalls, between(15000, 30000)))
         // An answer is lost, and what is sent after it comes at once.
         case Theme.Reports =>
-          val length = between(10000, 30000)
+          val length = between(20000, 40000)
           Vector(
             strike(from, Strike.Kind.LostMessages, length, which = 0),
             strike(from, Strike.Kind.SlowMessages, length)
@@ -437,7 +444,7 @@ object Plan {
         if (theme == Theme.All || isWide) Vector.fill(between(2, 7))(pick(Strike.Kind.all: _*)) else theme.kinds
       val isLong = theme == Theme.Still
       Vector
-        .fill(pick(1, 3, 3, 8, if (isLong) 3 else 16)) {
+        .fill(if (isLong) pick(0, 0, 1, 3) else pick(1, 3, 3, 8, 16)) {
           Strike(
             (if (chance(0.25)) between(0, pick(100, 2000)) else between(0, Producing.toMillis.toInt)).millis,
             pick(kinds: _*),

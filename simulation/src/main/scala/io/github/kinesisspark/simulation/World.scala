@@ -150,12 +150,11 @@ final class World(val plan: Plan, trace: Trace) {
     else awaitEnd(until)
   }
 
-  /** Whether readers stay as they are once all is read. */
+  /** Whether readers stay as they are once all is read. An executor that its driver doesn't reach yet gets some later. */
   private def isLasting =
-    alive.size == 1 && !hasRivals && !conversation.hasSlow && settings.queries.forall(_.trigger match {
-      case Trigger.Continuous(_) => true
-      case _                     => false
-    })
+    alive.size == 1 && !hasRivals && !conversation.hasSlow &&
+      alive.flatMap(_.living).forall(executor => conversation.reaches(executor.process.name)) &&
+      settings.queries.forall(_.isContinuous)
 
   /** Nothing strikes and nothing comes for longer than leases last, once shards have had time to level out: then no reader is closed, and none begins. */
   private def beCalm(): Unit = baton.after(90.seconds.toNanos) {
