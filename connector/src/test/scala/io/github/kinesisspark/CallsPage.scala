@@ -53,8 +53,8 @@ private object CallsPage {
       s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(PollingOptions.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
         f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on. " +
-        s"At ${PollingPace.MostCallsPerSecond} calls a second, a shard that gives more than ${PollingPace.BytesPerSecond >> 20} MiB a second, as on a local server, is called " +
-        "without a pause until it refuses a call"
+        s"After a large answer the next call waits for as long as its bytes take at ${PollingPace.BytesPerSecond >> 20} MiB a second. At " +
+        s"${PollingPace.MostCallsPerSecond} calls a second, a shard at an `endpoint` outside AWS that gives more is called without a pause until it refuses a call"
     ),
     row(GetShardIterator, GetRecords)(Driver, "CurrentEnds")(
       "`availableNow` and `once`: a few looks into each open shard for its newest record"
@@ -178,7 +178,7 @@ private object CallsPage {
     s"${shown(RenewedCredentials.RenewBefore)} before $what expire${if (what.endsWith("s")) "" else "s"}, and every " +
       s"${shown(RenewedCredentials.TryAgain)} until that succeeds"
 
-  private def busy = PollingPace.of(PollingOptions.Default.callsPerSecond).interval
+  private def busy = PollingPace.of(PollingOptions.Default.callsPerSecond, isAws = true).interval
 
   private def linger(aggregate: Boolean) =
     SinkOptions.parse(Map("streamName" -> "orders", "aggregate" -> aggregate.toString)).linger

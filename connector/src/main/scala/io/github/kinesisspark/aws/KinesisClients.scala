@@ -15,10 +15,12 @@ import scala.concurrent.duration._
 /** A client on loan. Closing it, once or more often, gives it back.
   *
   * @param retries how its calls are retried: the client itself doesn't, because [[RetryPolicy]] decides that for every call
+  * @param isAws   whether it calls AWS itself
   */
 final class ClientLease private[aws] (
     lease: SharedPool[KinesisClients.Key, KinesisClients.SharedClient]#Lease,
-    val retries: CallRetries
+    val retries: CallRetries,
+    val isAws: Boolean
 ) extends AutoCloseable {
   private val success = lease.value.success
 
@@ -63,7 +65,7 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
     * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease =
-    new ClientLease(shared.lease((options, region, kind)), options.retries)
+    new ClientLease(shared.lease((options, region, kind)), options.retries, options.isAws)
 }
 
 object KinesisClients {

@@ -14,8 +14,8 @@ object PollingOptions extends OptionGroup(OptionScope.Source) {
     default = "5",
     doc = "How many GetRecords calls a second a shard with records gets at most, from 1 to 5. The service takes 5, from all who " +
       "poll the shard together: give less where others poll the stream, too. An idle shard gets one, or less where an " +
-      "executor has more than 250 of them. At 5, a shard that gives more than the service's 2 MiB a second, as on a local server, is " +
-      "called without a pause until it refuses a call."
+      "executor has more than 250 of them. At 5, a shard at an `endpoint` outside AWS that gives more than AWS's 2 MiB a second is " +
+      "called without a pause until it refuses a call, as local servers often have no limits."
   )
 
   /** Where no option is given. */

@@ -8,21 +8,23 @@ import scala.concurrent.duration._
   * allowed are used. A shard that stays empty is asked less and less often, so that a record waits for about a quarter of the time that
   * nothing has come. After a refusal or a failure, [[io.github.kinesisspark.aws.RetryPolicy]] says how long to wait.
   *
-  * A shard gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. Once it has refused a call, the next
-  * one waits for as long as the last answer's bytes take at that rate, instead of being refused again. Until then an answer of more bytes
-  * than a shard gives in an interval is followed by the next call at once: a shard without that limit, as local servers have them, is read as
-  * fast as it can be, and any other refuses the call, after which its pace is known. Not where `callsPerSecond` leaves calls to others.
+  * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. So a call waits for as long as the
+  * last answer's bytes take at that rate, instead of being refused. A local server may have no such limit: until it has refused a call, an answer of
+  * more bytes is followed by the next call at once, and the one after the refusal waits for these bytes. Not where `callsPerSecond` leaves calls to
+  * others.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next
   * @param quiet    for how long nothing has come
-  * @param metered  the service has refused a call for its limits
+  * @param atQuota  for how long the bytes of the last answer take at the limit
+  * @param metered  the service has the limit of bytes: it is AWS, or has refused a call
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords, limits]]
   */
 final case class PollingPace private (
     busy: FiniteDuration,
     interval: FiniteDuration,
     quiet: FiniteDuration,
+    atQuota: FiniteDuration,
     metered: Boolean
 ) {
   import PollingPace._
@@ -31,12 +33,12 @@ final case class PollingPace private (
     * @param behind the service says there is more to come
     */
   def afterRecords(bytes: Long, behind: Boolean): PollingPace = {
-    val atQuota = (bytes * 1000 / BytesPerSecond).millis
-    val next    =
-      if (metered) busy.max(atQuota)
-      else if (behind && takesAllCalls && atQuota > busy) Duration.Zero
+    val taken = (bytes * QuotaMillis / BytesPerSecond).millis
+    val next  =
+      if (metered) busy.max(taken)
+      else if (behind && takesAllCalls && taken > busy) Duration.Zero
       else busy
-    copy(interval = next, quiet = Duration.Zero)
+    copy(interval = next, quiet = Duration.Zero, atQuota = taken)
   }
 
   private def takesAllCalls = busy == leastInterval(MostCallsPerSecond)
@@ -55,13 +57,17 @@ final case class PollingPace private (
   def afterFailure(wait: FiniteDuration): PollingPace = copy(interval = busy + wait)
 
   /** The same where a limit was the reason. */
-  def afterThrottling(wait: FiniteDuration): PollingPace = afterFailure(wait).copy(metered = true)
+  def afterThrottling(wait: FiniteDuration): PollingPace =
+    if (metered) afterFailure(wait) else copy(interval = (busy + wait).max(atQuota), metered = true)
 }
 
 object PollingPace {
 
   /** Of one shard, for all its pollers. */
   private[kinesisspark] val BytesPerSecond = 2L << 20
+
+  /** In which a shard's bytes of a second are read: a call that is on its way for less time than the one before must not come too early. */
+  private val QuotaMillis = 1020
 
   /** The same. */
   private[kinesisspark] val MostCallsPerSecond = 5
@@ -81,10 +87,12 @@ object PollingPace {
   /** The number of readers in an executor from which on it is longer than this. */
   private[kinesisspark] def readersAt(idle: FiniteDuration): Long = idle.toMillis / IdleOfEach.toMillis
 
-  /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours */
-  def of(callsPerSecond: Int): PollingPace = {
+  /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours
+    * @param isAws          whether AWS is called, and no other server
+    */
+  def of(callsPerSecond: Int, isAws: Boolean): PollingPace = {
     val busy = leastInterval(callsPerSecond)
-    PollingPace(busy, busy, Duration.Zero, metered = false)
+    PollingPace(busy, busy, quiet = Duration.Zero, atQuota = Duration.Zero, metered = isAws)
   }
 
   private def leastInterval(callsPerSecond: Int) = 1050.millis / callsPerSecond.toLong

@@ -44,17 +44,25 @@ final class PollingPublisherFactory(
 
 /** A client for reading one stream.
   *
+  * @param isAws     whether it calls AWS itself
   * @param hasWorked whether a call of it, or of another executor's for the same query, has ever succeeded
   * @param succeeded records that one has
   */
 final case class ReadingClient(
     client: KinesisAsyncClient,
     retries: CallRetries,
+    isAws: Boolean,
     hasWorked: () => Boolean,
     succeeded: () => Unit
 )
 
 object ReadingClient {
   def of(lease: ClientLease, elsewhere: () => Boolean = () => false): ReadingClient =
-    ReadingClient(lease.client, lease.retries, () => lease.hasWorked || elsewhere(), () => lease.succeeded())
+    ReadingClient(
+      lease.client,
+      lease.retries,
+      lease.isAws,
+      () => lease.hasWorked || elsewhere(),
+      () => lease.succeeded()
+    )
 }

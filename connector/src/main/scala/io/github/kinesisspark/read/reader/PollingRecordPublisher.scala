@@ -51,7 +51,7 @@ final class PollingRecordPublisher(
   private val over     = new AtomicBoolean
   private var position = from
   private var iterator = Option.empty[String]
-  private var pace     = PollingPace.of(options.callsPerSecond)
+  private var pace     = PollingPace.of(options.callsPerSecond, reach.isAws)
   private var history  = RetryHistory.none
   private var last     = Option.empty[RecordTotals] // Of an answer with records.
 

@@ -38,7 +38,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
     val worker = runtime.workers.fixed("outage", 1)
 
     private val memory  = new MemoryBudget(_.run()).join(100L << 30)
-    private val access  = ReadingClient(client, CallRetries.default, () => true, () => ())
+    private val access  = ReadingClient(client, CallRetries.default, isAws = false, () => true, () => ())
     private val pollers = new PollingPublisherFactory(
       _ => access,
       worker,

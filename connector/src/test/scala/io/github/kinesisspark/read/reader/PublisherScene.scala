@@ -28,9 +28,9 @@ final class PublisherScene(
   @volatile var deliveries: Vector[Delivery]       = Vector.empty
   @volatile var failures: Vector[KinesisException] = Vector.empty
   private lazy val worker: Worker                  = runtime.workers.fixed("publisher-scene", 2)
-  private def access                               = ReadingClient(client, retries, () => deliveries.nonEmpty, () => ())
-  private val starts                               = new StartSchedule(1.nano)
-  val pollers: PollingPublisherFactory             =
+  private def access = ReadingClient(client, retries, isAws = false, () => deliveries.nonEmpty, () => ())
+  private val starts = new StartSchedule(1.nano)
+  val pollers: PollingPublisherFactory =
     new PollingPublisherFactory(
       _ => access,
       worker,

@@ -563,11 +563,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   }
 
   describe("the polling interval") {
-    val atFirst = PollingPace.of(5)
+    val atFirst = PollingPace.of(5, isAws = false)
 
     it("stays between that of callsPerSecond and about one second if there are no failures") {
       forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
-        val pace = steps.foldLeft(PollingPace.of(most)) {
+        val pace = steps.foldLeft(PollingPace.of(most, isAws = false)) {
           case (p, 0) => p.afterRecords(1 << 20, behind = false)
           case (p, 1) => p.afterEmpty(behind = true, readers = 250)
           case (p, _) => p.afterEmpty(behind = false, readers = 250)
@@ -606,22 +606,36 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
     it("follows the bytes of the last answer at 2 MiB/s once the service has refused a call") {
       val metered = atFirst.afterThrottling(1.second)
-      metered.afterRecords(10 << 20, behind = true).interval shouldBe 5.seconds
+      metered.afterRecords(10 << 20, behind = true).interval shouldBe 5100.millis
       metered.afterRecords(1000, behind = true).interval shouldBe 210.millis
     }
 
-    it("is none after an answer above 2 MiB/s with more to come, until the service refuses a call") {
+    it(
+      "follows the bytes of the last answer at 2 MiB/s where AWS is called, which refuses no call of a sole reader then"
+    ) {
+      val pace = PollingPace.of(5, isAws = true)
+      pace.afterRecords(4 << 20, behind = true).interval shouldBe 2040.millis
+      pace.afterRecords(1000, behind = true).interval shouldBe 210.millis
+    }
+
+    it("is none after an answer above 2 MiB/s with more to come, until the server, which isn't AWS, refuses a call") {
       val above = (2 << 20) / 4
       atFirst.afterRecords(above, behind = true).interval shouldBe Duration.Zero
       atFirst.afterRecords(above, behind = false).interval shouldBe 210.millis
       atFirst.afterRecords(1000, behind = true).interval shouldBe 210.millis
       val refused = atFirst.afterRecords(above, behind = true).afterThrottling(1.second)
       refused.interval shouldBe 1210.millis
-      refused.afterRecords(above, behind = true).interval shouldBe 250.millis
+      refused.afterRecords(above, behind = true).interval shouldBe 255.millis
+    }
+
+    it("waits for the bytes of the last answer after the first refusal, and no more after another") {
+      val refused = atFirst.afterRecords(10 << 20, behind = true).afterThrottling(100.millis)
+      refused.interval shouldBe 5100.millis
+      refused.afterThrottling(100.millis).interval shouldBe 310.millis
     }
 
     it("is that of a callsPerSecond below the service's limit, however much an answer holds") {
-      PollingPace.of(4).afterRecords(10 << 20, behind = true).interval shouldBe 262500.micros
+      PollingPace.of(4, isAws = false).afterRecords(10 << 20, behind = true).interval shouldBe 262500.micros
     }
   }
 }

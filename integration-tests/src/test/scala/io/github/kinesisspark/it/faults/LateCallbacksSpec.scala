@@ -47,7 +47,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       ShardPosition.TrimHorizon,
       System.nanoTime(),
       Consumer,
-      ReadingClient(client, CallRetries.default, () => true, () => ()),
+      ReadingClient(client, CallRetries.default, isAws = false, () => true, () => ()),
       worker,
       telemetry,
       (_, _) => throw new AssertionError("the shard is not closed"),

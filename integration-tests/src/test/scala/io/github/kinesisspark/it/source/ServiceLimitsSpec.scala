@@ -1,7 +1,13 @@
 package io.github.kinesisspark.it.source
 
-import org.scalatest.Suites
+import java.net.URI
 
+import scala.concurrent.duration._
+
+import org.scalatest.Suites
+import org.scalatest.tags.Slow
+
+import io.github.kinesisspark.it.RealisticServer
 import io.github.kinesisspark.testkit.KinesisServerConfig
 
 /** Reads from a server that enforces the service's quotas. */
@@ -10,8 +16,11 @@ final class ServiceLimits(override protected val mode: Mode)
   override def suiteName: String = s"Service limits by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
+  private def refused =
+    kinesis.calls.recent.count(call => call.action == "GetRecords" && call.error.nonEmpty)
+
   describe("a backlog beyond the largest answer") {
-    it("is read at the service's rate, with few refused calls after a 10 MiB answer") {
+    it("is read at the service's rate, with one refused call after a 10 MiB answer") {
       val stream = newStream(shards = 1)
       val log    = new BatchLog
       val data   = Array.fill((1 << 20) - 1)('x'.toByte)
@@ -19,12 +28,43 @@ final class ServiceLimits(override protected val mode: Mode)
       running(load(stream), checkpoint())(log.add)(_ => eventually(log.rows.size shouldBe 12))
       log.texts.map(_.length).distinct shouldBe Seq(data.length)
       inOrder(log)
-      val read    = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-      val refused = kinesis.calls.recent.count(call => call.action == read && call.error.nonEmpty)
+      kinesis.calls.recent.filter(_.action == "SubscribeToShard").flatMap(_.error) shouldBe empty
       // After an answer of 10 MB the service refuses the calls of the next 5 s.
-      if (mode == Mode.Polling) refused should be <= 20 else refused shouldBe 0
+      refused should be <= 1
     }
   }
 }
 
-class ServiceLimitsSpec extends Suites(Mode.both.map(new ServiceLimits(_)): _*)
+/** A sole reader of shards that have AWS's quotas, at a name of AWS's. */
+@Slow
+final class SoleReader extends TestkitSuite(KinesisServerConfig(enforceLimits = true)) {
+  override protected def mode: Mode = Mode.Polling
+  override def suiteName: String    = "A sole reader of shards at AWS"
+
+  describe("a backlog of 60 MiB in each of two shards") {
+    it("is read at 0.97 of the service's rate, with at most one refused call of a shard") {
+      val stream = newStream(shards = 2)
+      val data   = Array.fill((1 << 18) - 1)('x'.toByte)
+      val shards = kinesis.streams.shards(stream.name).map(_.id)
+      for (_ <- 1 to Records; shard <- shards) kinesis.streams.putInto(stream.name, shard, "k", data)
+      val aws   = URI.create(s"http://${RealisticServer.HostName}:${kinesis.endpoint.getPort}")
+      val log   = new BatchLog
+      val began = System.nanoTime()
+      running(load(stream, "endpoint" -> aws.toString), checkpoint())(log.add)(_ =>
+        eventually(log.rows.size shouldBe Records * shards.size)
+      )
+      val took    = (System.nanoTime() - began).nanos
+      val refused = kinesis.calls.recent.count(call => call.action == "GetRecords" && call.error.nonEmpty)
+      inOrder(log)
+      refused should be <= shards.size
+      took should be <= (Records / (8 * 0.97)).seconds + Start
+    }
+  }
+
+  private val Records = 240
+
+  /** Of the query, and of its last batch. */
+  private val Start = 3.seconds
+}
+
+class ServiceLimitsSpec extends Suites(Mode.both.map(new ServiceLimits(_)) :+ new SoleReader: _*)
