@@ -24,6 +24,9 @@ final class Network(baton: Baton, conversation: Conversation) {
   /** The share of messages that are lost with their connection. */
   private[simulation] var lost = 0.0
 
+  /** The share of executors' answers to orders that are, too. */
+  private[simulation] var lostAnswers = 0.0
+
   private[simulation] var slow = 0.0
 
   /** Nothing comes through in that direction. What is sent meanwhile arrives after that, so a shorter cut does not end a longer one. */
@@ -33,11 +36,15 @@ final class Network(baton: Baton, conversation: Conversation) {
   def isCut(from: String, to: String): Boolean = cutUntil.get((from, to)).exists(_ > baton.now)
 
   /** Few messages are lost. */
-  def isCalm: Boolean = lost < 0.5 && slow == 0
+  def isCalm: Boolean = lost < 0.5 && lostAnswers == 0 && slow == 0
 
-  /** @param lost called instead where the message is lost and its sender gets to know it: a connection that breaks */
-  def send(from: String, to: String, lost: () => Unit = () => ())(deliver: => Unit): Unit = {
-    val isLost = baton.chance(this.lost)
+  /** @param lost  called instead where the message is lost and its sender gets to know it: a connection that breaks
+    * @param share of messages that are
+    */
+  def send(from: String, to: String, lost: () => Unit = () => (), share: Double = this.lost)(
+      deliver: => Unit
+  ): Unit = {
+    val isLost = baton.chance(share)
     val takes  =
       if (baton.chance(slow)) baton.between(100.millis.toNanos, 8.seconds.toNanos)
       else baton.between(50.micros.toNanos, 3.millis.toNanos)
@@ -76,7 +83,7 @@ final class Network(baton: Baton, conversation: Conversation) {
 
     override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
       val callbacks = conversation.asked(process.name, end.process.name, request)
-      val answer    = asked[Array[Byte]](within) { reply =>
+      val answer    = asked[Array[Byte]](within, if (end.process.isExecutor) lost.max(lostAnswers) else lost) { reply =>
         def replied(bytes: Array[Byte]): Unit = {
           callbacks.replied(bytes)
           reply(bytes)
@@ -105,7 +112,9 @@ final class Network(baton: Baton, conversation: Conversation) {
       done.value.getOrElse(Failure(new TimeoutException("introduce"))).get: Unit
     }
 
-    private def asked[A](within: FiniteDuration)(handle: (A => Unit) => Unit): Future[A] = {
+    private def asked[A](within: FiniteDuration, lostAnswers: => Double = lost)(
+        handle: (A => Unit) => Unit
+    ): Future[A] = {
       val answer = Promise[A]()
       val late = timers.schedule(within.toNanos)(answer.tryFailure(new TimeoutException(s"no reply in $within")): Unit)
       def complete(with_ : Try[A]): Unit = if (process.isAlive) timers.execute { () =>
@@ -116,7 +125,7 @@ final class Network(baton: Baton, conversation: Conversation) {
       def broken()      = complete(Failure(new IOException("the connection broke")))
       send(here, there, () => broken()) {
         if (!end.process.isAlive) send(there, here)(broken())
-        else end.handle(handle(value => send(there, here, () => broken())(complete(Success(value)))))
+        else end.handle(handle(value => send(there, here, () => broken(), lostAnswers)(complete(Success(value)))))
       }
       answer.future
     }

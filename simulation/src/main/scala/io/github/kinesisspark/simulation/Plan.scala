@@ -123,6 +123,7 @@ object Strike {
     case object CutToService       extends Kind
     case object CutFromService     extends Kind
     case object LostMessages       extends Kind
+    case object LostAnswers        extends Kind
     case object SlowMessages       extends Kind
     case object Throttle           extends Kind
     case object ServiceErrors      extends Kind
@@ -154,6 +155,7 @@ object Strike {
       CutToService,
       CutFromService,
       LostMessages,
+      LostAnswers,
       SlowMessages,
       Throttle,
       ServiceErrors,
@@ -205,7 +207,7 @@ object Plan {
     case object Expiry extends Theme(2, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
       override def rare: Vector[String] = states("failed")
     }
-    case object Memory extends Theme(3, RestartQuery, KillExecutor, SlowTasks, SlowCalls) {
+    case object Memory extends Theme(5, RestartQuery, KillExecutor, SlowTasks, SlowCalls) {
       override def rare: Vector[String] = states("full", "starved")
     }
     case object Consumers extends Theme(1, EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor) {
@@ -217,10 +219,10 @@ object Plan {
     case object Credentials extends Theme(1, FailingCredentials, SlowCredentials, CutToService, CutFromService)
 
     /** Executors that have one shard, and lose it. */
-    case object Messages extends Theme(1, KillExecutor, LostMessages, SlowMessages, Pause)
+    case object Messages extends Theme(4, KillExecutor, LostMessages, SlowMessages, Pause)
 
     /** An executor has many shards, and reports of some of them at a time. */
-    case object Reports extends Theme(5, LostMessages, SlowMessages, CutToDriver)
+    case object Reports extends Theme(5, LostMessages, LostAnswers, SlowMessages, CutToDriver)
     case object Tasks   extends Theme(1, FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
     case object All     extends Theme(1, Strike.Kind.all: _*)
 
@@ -266,7 +268,7 @@ object Plan {
     private val isWide = theme.rare.nonEmpty && chance(0.3)
 
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
-    private val leaves = isLarge && chance(0.6)
+    private val leaves = isLarge && chance(0.7)
 
     /** Queries plan again and again, as what the theme is about shows in their next batches. */
     private val isSteady = theme == Theme.Reports || ((theme == Theme.Still || theme == Theme.Apart) && chance(0.75))
@@ -427,7 +429,7 @@ object Plan {
         case Theme.Reports =>
           val length = between(20000, 40000)
           Vector(
-            strike(from, Strike.Kind.LostMessages, length, which = 0),
+            strike(from, Strike.Kind.LostAnswers, length),
             strike(from, Strike.Kind.SlowMessages, length)
           )
         // Executors lose shards, and what they are told then is lost, too.

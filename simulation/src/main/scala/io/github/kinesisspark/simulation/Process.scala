@@ -24,6 +24,8 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
   // The monotonic clocks of two machines have nothing in common.
   private val clockStart = baton.between(1L << 30, 1L << 50)
 
+  def isExecutor: Boolean = name.startsWith("executor")
+
   def isAlive: Boolean   = alive
   def isRunning: Boolean = alive && baton.now >= stillUntil
 

@@ -335,6 +335,7 @@ final class World(val plan: Plan, trace: Trace) {
     serviceFaults.mend()
     streams.values.foreach(_.lag(0))
     network.lost = 0
+    network.lostAnswers = 0
     network.slow = 0
     faults.failedTasks = 0
     faults.slowRows = 0
@@ -395,6 +396,7 @@ final class World(val plan: Plan, trace: Trace) {
       case CutToService       => network.cut(some.name, KinesisClient.Service, length)
       case CutFromService     => network.cut(KinesisClient.Service, some.name, length)
       case LostMessages       => during(network.lost = if (strike.which % 2 == 0) 0.2 else 0.6)(network.lost = 0)
+      case LostAnswers        => during(network.lostAnswers = 0.4)(network.lostAnswers = 0)
       case SlowMessages       => during(network.slow = 0.2)(network.slow = 0)
       case Throttle           => during(serviceFaults.throttled = 0.7)(serviceFaults.throttled = 0)
       case ServiceErrors      => during(serviceFaults.failed = 0.5)(serviceFaults.failed = 0)
