@@ -6,8 +6,8 @@ all of its turns, and each turn counts, the first one in the new JVM too. The lo
 the backlog twice there, and the second reading counts. Before that, each form of the loop is tried once: HTTP/1.1 and
 HTTP/2, and several sizes of answers, or of HTTP/2's windows. The form with the highest throughput takes all turns.
 
-Rows are written by a batch query of two tasks, each turn into a new stream of four shards, and by a loop of PutRecords
-calls with as many tasks, and eight calls under way of each.
+Rows are written by a batch query of two tasks, each turn into a new stream of four or 500 shards, and by a loop of
+PutRecords calls with as many tasks, and eight calls under way of each.
 
 A setting called `cold` measures the first query of a JVM: query and loop have a new JVM for each of ten turns and read
 once in it.
@@ -65,7 +65,7 @@ from kinesis_spark.local.server import server_command
 
 STREAM = "backlog"
 SINK_SHARDS, SINK_TASKS = 4, 2
-SINKS = ("sink", "aggregate")
+SINKS = ("sink", "aggregate", "ordered")
 # Of a row's number, which stands before what all rows have in common.
 DIGITS = 10
 QUERY_HEAP, SERVER_HEAP = "3g", "10g"
@@ -91,7 +91,7 @@ class Setting:
     """What is read or written, and how."""
 
     name: str
-    # The record publisher of a query that reads, or `sink`, or `aggregate` for a sink that aggregates.
+    # The record publisher of a query that reads, or `sink`, or `aggregate` or `ordered` for a sink that does so.
     kind: str
     shards: int = 16
     record_bytes: int = 1000
@@ -144,9 +144,19 @@ SETTINGS = [
             least_throughput=None,
             most_cpu=1.05 if kind == "sink" else None,
         )
-        for kind in SINKS
+        for kind in ("sink", "aggregate")
         # The server keeps what is written; small records take more of its heap than they have bytes.
         for size, record_bytes, megabytes in (("100B", 100, 300), ("562B", 562, 800), ("10kB", 10_000, 2000))
+    ),
+    # The loop keeps no order.
+    Setting(
+        "ordered-500-shards",
+        "ordered",
+        shards=500,
+        record_bytes=562,
+        megabytes=800,
+        least_throughput=None,
+        most_cpu=1.05,
     ),
 ]
 
@@ -340,7 +350,9 @@ def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle
     for turn, line in enumerate(sys.stdin):
         stream = line.strip()
         if kind in SINKS:
-            to = KinesisSinkOptions(stream_name=stream, aggregate=kind == "aggregate", **where)
+            to = KinesisSinkOptions(
+                stream_name=stream, aggregate=kind == "aggregate", ordered=kind == "ordered", **where
+            )
             say(write_out(spark, to, int(records), int(record_bytes)))
         else:
             options = KinesisOptions(

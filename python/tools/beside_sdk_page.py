@@ -17,7 +17,7 @@ from typing import Any
 
 import marked
 import picture
-from beside_sdk import SETTINGS, Setting
+from beside_sdk import SETTINGS, SINKS, Setting
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -25,8 +25,14 @@ Line = dict[str, Any]
 
 PICTURE = "beside-sdk.svg"
 DESCRIPTION = "Throughput and CPU of PySpark queries that catch up or write, beside the AWS SDK alone, with the goals"
-CALLED = {"polling": "polling", "efo": "fan-out", "sink": "sink", "aggregate": "aggregating sink"}
-COLORS = {"polling": picture.BLUE, "efo": picture.GREEN, "sink": picture.GREY, "aggregate": picture.GREY}
+CALLED = {
+    "polling": "polling",
+    "efo": "fan-out",
+    "sink": "sink",
+    "aggregate": "aggregating sink",
+    "ordered": "ordered sink",
+}
+COLORS = {"polling": picture.BLUE, "efo": picture.GREEN} | dict.fromkeys(SINKS, picture.GREY)
 # What is compared.
 THROUGHPUT, CPU = "throughput", "cpu"
 BY_NAME = {setting.name: setting for setting in SETTINGS}
