@@ -15,7 +15,7 @@ object PolledAnswers extends Target {
   private val http = new CannedHttp
   // From a record on, those up to it would be left out.
   private val from   = ShardPosition.TrimHorizon
-  private val access = ReadingClient(http.client, CallRetries.default, () => false, () => ())
+  private val access = ReadingClient(http.client, CallRetries.default, isAws = false, () => false, () => ())
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val answer = Answer.of(input)

@@ -28,7 +28,7 @@ object PushedEvents extends Target {
   // From a record on, those up to it would be left out.
   private val from     = ShardPosition.TrimHorizon
   private val consumer = ConsumerArn(s"${Desk.shard.stream}/consumer/app:1700000000")
-  private val reach    = ReadingClient(http.client, CallRetries.default, () => false, () => ())
+  private val reach    = ReadingClient(http.client, CallRetries.default, isAws = false, () => false, () => ())
 
   override def check(input: Array[Byte]): Unit = if (input.length >= 2) {
     val body   = Frames.sealing(input.drop(2))
