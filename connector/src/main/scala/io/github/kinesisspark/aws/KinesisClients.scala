@@ -65,7 +65,7 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
     * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease =
-    new ClientLease(shared.lease((options, region, kind)), options.retries, options.isAws)
+    new ClientLease(shared.lease((options, region, kind)), options.retries, Regions.isAws(options.endpoint, region))
 }
 
 object KinesisClients {

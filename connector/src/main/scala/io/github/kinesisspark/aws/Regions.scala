@@ -1,5 +1,7 @@
 package io.github.kinesisspark.aws
 
+import java.net.URI
+
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
@@ -46,6 +48,10 @@ object Regions {
   /** The end of the names of the region's hosts, such as `amazonaws.com.cn`. */
   private[kinesisspark] def dnsSuffix(region: String, tags: EndpointTag*): String =
     PartitionMetadata.of(Region.of(region)).dnsSuffix(PartitionEndpointKey.builder().tags(tags.asJava).build())
+
+  /** Whether AWS itself is called, by the region's own address or by a VPC endpoint, and no other server. */
+  private[aws] def isAws(endpoint: Option[URI], region: String): Boolean =
+    endpoint.forall(_.getHost.endsWith("." + dnsSuffix(region)))
 
   @tailrec private def profileOf(credentials: CredentialsOptions): Option[String] = credentials match {
     case CredentialsOptions.Profile(name)                => Some(name)

@@ -17,9 +17,6 @@ final case class ClientOptions(
     connection: ConnectionOptions = ConnectionOptions.Default
 ) {
   def retries: CallRetries = connection.retries
-
-  /** Whether AWS itself is called, by its own address or by a VPC endpoint, and no other server. */
-  def isAws: Boolean = endpoint.forall(_.getHost.contains(".amazonaws."))
 }
 
 object ClientOptions extends OptionGroup(OptionScope.Both, perStream = true) {

@@ -30,6 +30,15 @@ class RegionsTest extends AnyFunSuite {
     assert(!intercept[KinesisException](Regions.resolve(byName, none, _ => None)).getMessage.contains("endpoint"))
   }
 
+  test("AWS is called by the region's own address and by a VPC endpoint, whatever the partition, and by no other") {
+    def isAws(host: String, region: String) = Regions.isAws(Some(URI.create(s"https://$host")), region)
+    assert(Regions.isAws(None, "us-east-1"))
+    assert(isAws("vpce-1-test.kinesis.us-east-1.vpce.amazonaws.com", "us-east-1"))
+    assert(isAws("kinesis.cn-north-1.amazonaws.com.cn", "cn-north-1"))
+    assert(!isAws("localhost:4567", "us-east-1"))
+    assert(!isAws("amazonaws.com.example.org", "us-east-1"))
+  }
+
   test("the default region comes from the SDK's chain") {
     val before = Option(System.setProperty("aws.region", "ap-south-1"))
     try assert(Regions.resolve(byName, none) == "ap-south-1")

@@ -10,8 +10,8 @@ import scala.concurrent.duration._
   *
   * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. So a call waits for as long as the
   * last answer's bytes take at that rate, instead of being refused. A local server may have no such limit: until it has refused a call, an answer of
-  * more bytes is followed by the next call at once, and the one after the refusal waits for these bytes. Not where `callsPerSecond` leaves calls to
-  * others.
+  * more bytes is followed by the next call at once, and the one after the refusal waits for these bytes. Where `callsPerSecond` leaves calls to
+  * others, no call comes at once.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next
@@ -56,9 +56,11 @@ final case class PollingPace private (
   /** @param wait before the next attempt */
   def afterFailure(wait: FiniteDuration): PollingPace = copy(interval = busy + wait)
 
-  /** The same where a limit was the reason. */
-  def afterThrottling(wait: FiniteDuration): PollingPace =
-    if (metered) afterFailure(wait) else copy(interval = (busy + wait).max(atQuota), metered = true)
+  /** The same where a limit was the reason. The first time it may be that of bytes, which the last answer has used up. */
+  def afterThrottling(wait: FiniteDuration): PollingPace = {
+    val failed = afterFailure(wait)
+    if (metered) failed else failed.copy(interval = failed.interval.max(atQuota), metered = true)
+  }
 }
 
 object PollingPace {
@@ -66,11 +68,13 @@ object PollingPace {
   /** Of one shard, for all its pollers. */
   private[kinesisspark] val BytesPerSecond = 2L << 20
 
-  /** In which a shard's bytes of a second are read: a call that is on its way for less time than the one before must not come too early. */
-  private val QuotaMillis = 1020
-
-  /** The same. */
+  /** Of one shard, for all its pollers. */
   private[kinesisspark] val MostCallsPerSecond = 5
+
+  /** Of these milliseconds are a shard's bytes of a second. There are a few more than in a second, as a call must not come too early where it is on
+    * its way for less time than the one before.
+    */
+  private val QuotaMillis = 1020
 
   /** The least and the greatest interval of a shard that has had nothing for a while. */
   private[kinesisspark] val Idle       = 1.second
