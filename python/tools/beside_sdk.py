@@ -91,7 +91,7 @@ class Setting:
     """What is read or written, and how."""
 
     name: str
-    # The record publisher of a query that reads, or `sink`, or `aggregate` or `ordered` for a sink that does so.
+    # The record publisher of a query that reads; otherwise `sink`, `aggregate` (a sink that aggregates) or `ordered`.
     kind: str
     shards: int = 16
     record_bytes: int = 1000

@@ -222,8 +222,8 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  /** The consumers that a query has registered are gone, and others stay. One that was created after the queries had stopped doesn't count: it comes of a
-    * call whose answer its query no longer awaited.
+  /** The consumers that queries have registered are gone, and those of others stay. A query may stop before a call is answered that registers a consumer.
+    * So those that were created later than that don't count.
     *
     * @param stopped when all queries had, by the service's clock
     */
