@@ -71,8 +71,8 @@ object PollingPace {
   /** Of one shard, for all its pollers. */
   private[kinesisspark] val MostCallsPerSecond = 5
 
-  /** Of these milliseconds are a shard's bytes of a second. There are a few more than in a second, as a call must not come too early where it is on
-    * its way for less time than the one before.
+  /** How long the bytes take that a shard gives in a second. It is a little more than a second: a call that gets to the service faster than the one
+    * before must not come too early.
     */
   private val QuotaMillis = 1020
 
