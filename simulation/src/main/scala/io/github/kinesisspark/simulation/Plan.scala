@@ -203,7 +203,7 @@ object Plan {
     }
 
     /** A query that ends with what is there can't read before its last record there is past retention. */
-    case object Stops  extends Theme(1, CutToService, SlowCalls, Throttle)
+    case object Stops  extends Theme(2, CutToService, SlowCalls, Throttle)
     case object Expiry extends Theme(2, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
       override def rare: Vector[String] = states("failed")
     }
@@ -326,7 +326,7 @@ object Plan {
           subscriptionMillis = pick(20000L, 300000L),
           recordBytes = if (leaves) 400000 else if (isLarge) pick(50000, 400000) else 20,
           oldRecords = if (isOld) pick(5, 50) else 0,
-          oldMillis = if (isStop) 15000 else if (isOld) pick(15000L, 120000L) else 120000L
+          oldMillis = if (isStop || isWide) 15000 else if (isOld) pick(15000L, 120000L) else 120000L
         )
       )
     }
@@ -436,10 +436,22 @@ object Plan {
         case Theme.Messages         => Vector(strike(from, Strike.Kind.LostMessages, between(5000, 12000), which = 1))
         case Theme.Memory if leaves =>
           Vector(strike(0, Strike.Kind.StopQuery, 0).copy(aim = Some(Strike.AwaitsMemory), patience = 30.seconds))
-        case Theme.Stops => Vector(strike(between(0, 1000), Strike.Kind.CutToService, between(15000, 40000)))
-        case _           => Vector.empty
+        case Theme.Stops =>
+          Vector(
+            strike(between(0, 1000), Strike.Kind.CutToService, between(15000, 40000), which = ofExecutor(between(0, 2)))
+          )
+        // Executors find the closed shard gone, and their driver can't ask about it.
+        case Theme.Expiry if isWide =>
+          val length = between(9000, 20000)
+          strike(length - 1000, Strike.Kind.CutToService, between(15000, 40000), which = ofDriver) +:
+            Vector.tabulate(executors)(i => strike(0, Strike.Kind.CutToService, length, which = ofExecutor(i)))
+        case _ => Vector.empty
       }
     }
+
+    // As the world reads `which`.
+    private val ofDriver                = 0
+    private def ofExecutor(number: Int) = 2 * number + 1
 
     private def single(): Vector[Strike] = {
       val kinds =
