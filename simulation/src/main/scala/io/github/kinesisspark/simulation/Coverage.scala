@@ -1,24 +1,27 @@
 package io.github.kinesisspark.simulation
 
+import java.nio.file.{Files, Path}
+
 import scala.collection.mutable
+import scala.jdk.CollectionConverters._
 
 import io.github.kinesisspark.read.reader.ReadersInside
 
 /** What worlds have come through: pairs of a state and an event, and faults by the state that they struck.
   *
-  * The state of an event about a shard is that of its reader with that of the batch; of another event, that of the batch.
+  * The state of an event about a shard is that of its reader with that of the batch of the reader's query; of another event, that of the batch. An event in
+  * a process with more than one query counts for each.
   */
 final class Coverage {
-  private val all      = mutable.HashMap.empty[String, Int]
+  private val all      = mutable.HashMap.empty[(String, String), Int]
   private val byReader = mutable.HashMap.empty[(String, String), Int]
   private val byBatch  = mutable.HashMap.empty[(String, String), Int]
 
-  def pairs: collection.Set[String] = all.keySet
+  /** How many. */
+  def pairs: Int = all.size
 
-  private[simulation] def happened(state: String, event: String): Unit = {
-    val pair = s"$state: $event"
-    all(pair) = all.getOrElse(pair, 0) + 1
-  }
+  private[simulation] def happened(state: String, event: String): Unit =
+    all((state, event)) = all.getOrElse((state, event), 0) + 1
 
   private[simulation] def struck(kind: String, readers: Iterable[String], batches: Iterable[String]): Unit = {
     readers.foreach(state => byReader((kind, state)) = byReader.getOrElse((kind, state), 0) + 1)
@@ -28,11 +31,27 @@ final class Coverage {
   /** @return how many pairs are new */
   def add(other: Coverage): Int = {
     val before = all.size
-    other.all.foreach { case (pair, times) => all(pair) = all.getOrElse(pair, 0) + times }
-    other.byReader.foreach { case (cell, times) => byReader(cell) = byReader.getOrElse(cell, 0) + times }
-    other.byBatch.foreach { case (cell, times) => byBatch(cell) = byBatch.getOrElse(cell, 0) + times }
+    for ((mine, its) <- tables.zip(other.tables); (cell, times) <- its) mine(cell) = mine.getOrElse(cell, 0) + times
     all.size - before
   }
+
+  private def tables = Vector(all, byReader, byBatch)
+
+  /** Adds what [[save]] has written, also by several runs one after the other. */
+  def load(file: Path): Unit = Files.readAllLines(file).asScala.map(_.split("\t")).foreach {
+    case Array(table, times, state, event) =>
+      val cells = tables(table.toInt)
+      cells((state, event)) = cells.getOrElse((state, event), 0) + times.toInt
+    case other =>
+      throw new IllegalArgumentException(s"$file is no coverage: ${other.mkString(" ")}")
+  }
+
+  /** A line for each cell: the number of its table, how often it was reached, and its names. */
+  def save(file: Path): Unit = Files.write(
+    file,
+    (for ((cells, table) <- tables.zipWithIndex; ((state, event), times) <- cells.toVector.sorted)
+      yield s"$table\t$times\t$state\t$event").asJava
+  ): Unit
 
   /** Faults by the state of a reader and of a batch. */
   def matrix: String =

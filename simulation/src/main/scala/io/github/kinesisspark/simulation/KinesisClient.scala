@@ -23,6 +23,7 @@ import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServi
 import software.amazon.awssdk.services.kinesis.model.{Consumer => SdkConsumer, Record => SdkRecord, _}
 
 import io.github.kinesisspark.aws.{ClientKind, CredentialsInside, KinesisClients, ResponseFilter, RetryPolicy}
+import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refusal, Shard, Start}
 
 /** The SDK's client in one process. A call takes its time to the service and back, may be refused, fail or be lost, and ends by the time limit of its
@@ -128,15 +129,15 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     }
 
   override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
-    call(request, request.shardId) {
+    call(request, Some(keyOf(stream(request.streamName, request.streamARN), request.shardId))) {
       val service = stream(request.streamName, request.streamARN)
       val start   = startOf(request.shardIteratorType, request.startingSequenceNumber, request.timestamp)
       GetShardIteratorResponse.builder.shardIterator(service.iterator(request.shardId, start).text).build
     }
 
-  override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] =
-    call(request, Iterator.of(request.shardIterator).shard) {
-      val from     = Iterator.of(request.shardIterator)
+  override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+    val from = Iterator.of(request.shardIterator)
+    call(request, Some(keyOf(world.stream(from.stream), from.shard))) {
       val answer   = world.stream(from.stream).getRecords(from, Option(request.limit).fold(10000)(_.intValue))
       val response = GetRecordsResponse.builder
         .records(answer.records.map(recordOf).asJava)
@@ -145,6 +146,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       if (answer.next.isEmpty) response.childShards(answer.children.map(childOf).asJava)
       response.build
     }
+  }
 
   override def registerStreamConsumer(
       request: RegisterStreamConsumerRequest
@@ -226,8 +228,9 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       handler: SubscribeToShardResponseHandler
   ): CompletableFuture[Void] = signed {
     val over    = new CompletableFuture[Void]
-    val flow    = new Events(request.shardId, handler, over)
     val service = stream(null, request.consumerARN)
+    val shard   = keyOf(service, request.shardId)
+    val flow    = new Events(shard, handler, over)
     toService(isLost = () => flow.ended(Some(Refusal.Broken))) {
       try {
         failIfDue()
@@ -241,7 +244,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       } catch {
         case refused: Refusal =>
           fromService {
-            happened(request.shardId, s"SubscribeToShard ${refused.kind}")
+            subscribed(shard, s"SubscribeToShard ${refused.kind}")
             over.completeExceptionally(exceptionOf(refused)): Unit
           }
       }
@@ -250,14 +253,14 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
   }
 
   /** The events of one subscription. */
-  private final class Events(shard: String, handler: SubscribeToShardResponseHandler, over: CompletableFuture[Void])
+  private final class Events(shard: ShardKey, handler: SubscribeToShardResponseHandler, over: CompletableFuture[Void])
       extends Kinesis.Subscriber {
     private var to     = Option.empty[FlowSubscriber[_ >: SubscribeToShardEventStream]]
     private var isOver = false
 
     // Where the connection is gone, the service notices.
     def opened(subscription: Kinesis#Subscription): Unit = fromService(isLost = () => subscription.cancel()) {
-      happened(shard, "subscription opens")
+      subscribed(shard, "subscription opens")
       handler.responseReceived(SubscribeToShardResponse.builder.build)
       handler.onEventStream(new Published(subscription))
     }
@@ -280,7 +283,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     }
 
     override def event(answer: Answer, continuation: Option[BigInt]): Unit = fromService {
-      happened(shard, s"event ${kindOf(answer)}")
+      subscribed(shard, s"event ${kindOf(answer)}")
       val event = SubscribeToShardEvent.builder
         .records(answer.records.map(recordOf).asJava)
         .continuationSequenceNumber(continuation.map(_.toString).orNull)
@@ -290,7 +293,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     }
 
     override def ended(failure: Option[Refusal]): Unit = fromService {
-      happened(shard, s"subscription ends ${failure.fold("whole")(_.kind)}")
+      subscribed(shard, s"subscription ends ${failure.fold("whole")(_.kind)}")
       if (!isOver) finish {
         failure match {
           case None          => to.foreach(_.onComplete())
@@ -309,7 +312,10 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     }
   }
 
-  private def happened(shard: String, what: String): Unit = world.happened(process, shard, what)
+  private def subscribed(shard: ShardKey, what: String): Unit =
+    world.happened(process, Some(shard), what, isFanOut = true)
+
+  private def keyOf(service: Kinesis, shard: String) = ShardKey(world.arnOf(service.name), shard)
 
   private def kindOf(answer: Answer) =
     if (answer.next.isEmpty) "end" else if (answer.records.isEmpty) "empty" else "records"
@@ -317,17 +323,17 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
   /** @param shard that is read, if any
     * @param serve at the service
     */
-  private def call[A](request: KinesisRequest, shard: String = "")(serve: => A): CompletableFuture[A] =
+  private def call[A](request: KinesisRequest, shard: => Option[ShardKey] = None)(serve: => A): CompletableFuture[A] =
     signed(send(request, shard)(serve))
 
-  private def send[A](request: KinesisRequest, shard: String)(serve: => A): CompletableFuture[A] = {
+  private def send[A](request: KinesisRequest, shard: => Option[ShardKey])(serve: => A): CompletableFuture[A] = {
     val answer = new CompletableFuture[A]
     val limit  = request.overrideConfiguration.toScala.flatMap(limitOf).map(_.toNanos.nanos)
     val drips  = limit.nonEmpty && faults.slow > 0 && baton.chance(faults.slow / 2)
     // While bytes come, only the time limit of the call ends it.
     val silent = if (drips) 1.hour else silenceOf(request)
     val late   = threads.schedule(limit.fold(silent)(_.min(silent)).toNanos) {
-      happened(shard, s"${nameOf(request)} late")
+      world.happened(process, shard, s"${nameOf(request)} late", isFanOut = false)
       answer.completeExceptionally(
         limit.filter(_ <= silent).fold(broken)(time => ApiCallTimeoutException.create(time.toMillis))
       ): Unit
@@ -335,7 +341,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     def complete(result: Either[Throwable, A]): Unit = onThread {
       late.cancel()
       if (!answer.isDone) {
-        happened(shard, s"${nameOf(request)} ${outcomeOf(result)}")
+        world.happened(process, shard, s"${nameOf(request)} ${outcomeOf(result)}", isFanOut = false)
         if (result.isRight) success.happened()
       }
       result.fold(answer.completeExceptionally(_), answer.complete(_)): Unit

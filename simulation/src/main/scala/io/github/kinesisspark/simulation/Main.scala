@@ -1,6 +1,7 @@
 package io.github.kinesisspark.simulation
 
 import java.lang.management.ManagementFactory
+import java.nio.file.{Files, Path}
 
 import scala.util.Random
 
@@ -11,6 +12,7 @@ import scala.util.Random
   * seed=<n>      that world alone; with seconds, the seeds from there on
   * seconds=<n>   of CPU; 30 without a seed
   * theme=<name>  only worlds about that, as Stops
+  * coverage=<file> what earlier runs reached, to which this one adds
   * shrink=no     a world that fails is not shrunk
   * show=events   prints each event of a world
   * print=hash    prints the hash of its trace alone
@@ -25,6 +27,7 @@ object Main {
       first = seed.getOrElse(Random.nextInt(Int.MaxValue).toLong),
       seconds = asked.get("seconds").map(_.toLong).orElse(Option.when(seed.isEmpty)(30L)),
       theme = asked.get("theme"),
+      reached = asked.get("coverage").map(Path.of(_)),
       show = asked.contains("show"),
       shrinks = !asked.get("shrink").contains("no")
     )
@@ -48,6 +51,7 @@ private final class Main(
     first: Long,
     seconds: Option[Long],
     theme: Option[String],
+    reached: Option[Path],
     show: Boolean,
     shrinks: Boolean
 ) {
@@ -78,13 +82,14 @@ private final class Main(
   }
 
   def runAll(): Boolean = {
-    val began                            = cpu
-    val coverage                         = new Coverage
+    val began    = cpu
+    val coverage = new Coverage
+    reached.filter(Files.exists(_)).foreach(coverage.load)
     val struck                           = scala.collection.mutable.TreeMap.empty[String, Int]
     var worlds, failed, records, batches = 0
     var virtual                          = 0L
     var reported                         = 0L
-    var fresh                            = 0
+    var fresh, found                     = 0
     var last                             = first
     plans.foreach { plan =>
       val trace =
@@ -99,16 +104,19 @@ private final class Main(
           records += outcome.records
           batches += outcome.batches
           virtual += outcome.lasted.toSeconds
-          fresh += coverage.add(outcome.coverage)
+          val more = coverage.add(outcome.coverage)
+          fresh += more
+          found += more
           outcome.struck.foreach { case (kind, times) => struck(kind) = struck.getOrElse(kind, 0) + times }
       }
       // Each ten minutes of CPU, so that one sees when nothing new comes any more.
       if ((cpu - began).toLong / ReportSeconds > reported) {
         reported = (cpu - began).toLong / ReportSeconds
         println(
-          f"${(cpu - began) / 3600}%.2f hours of CPU: $worlds worlds, $failed failed, ${coverage.pairs.size} pairs of state and event, $fresh of them new"
+          f"${(cpu - began) / 3600}%.2f hours of CPU: $worlds worlds, $failed failed, ${coverage.pairs} pairs of state and event, $fresh of them new"
         )
         println(coverage.matrix)
+        reached.foreach(coverage.save)
         fresh = 0
       }
     }
@@ -117,12 +125,13 @@ private final class Main(
       f"Seeds $first to $last: $worlds worlds, $failed failed, in $hours%.3f hours of CPU: ${worlds / hours}%.0f an hour"
     )
     println(
-      f"Virtual time: $virtual s; batches: $batches; records: $records, ${records / hours}%.0f an hour of CPU; pairs of state and event: ${coverage.pairs.size}, ${coverage.pairs.size / hours}%.0f an hour"
+      f"Virtual time: $virtual s; batches: $batches; records: $records, ${records / hours}%.0f an hour of CPU; pairs of state and event: ${coverage.pairs}, $found of them new, ${found / hours}%.0f an hour"
     )
     println(
       s"Faults struck, by hour of CPU: ${struck.map { case (kind, times) => f"$kind $times (${times / hours}%.0f)" }.mkString(", ")}"
     )
     if (worlds > 1) println(coverage.matrix)
+    reached.foreach(coverage.save)
     failed == 0
   }
 

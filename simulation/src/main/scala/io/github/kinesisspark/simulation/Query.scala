@@ -29,16 +29,16 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   import application.driver
   import world.baton
 
-  private val settings   = ledger.query
-  private var restart    = false
-  private var leaves     = false
-  private var isOver     = false
-  private var hasLost    = false
-  private var now        = Phase.Starting: Phase
-  private var thread     = Option.empty[Baton#Strand]
-  private var planned    = false
-  private var onlySource = Option.empty[String]
-  private val running    = mutable.LinkedHashSet.empty[Application.Attempt]
+  private val settings = ledger.query
+  private var restart  = false
+  private var leaves   = false
+  private var isOver   = false
+  private var hasLost  = false
+  private var now      = Phase.Starting: Phase
+  private var thread   = Option.empty[Baton#Strand]
+  private var planned  = false
+  private var sources  = Vector.empty[String]
+  private val running  = mutable.LinkedHashSet.empty[Application.Attempt]
 
   def name: String      = settings.name
   def phase: Phase      = now
@@ -46,7 +46,10 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   def of: Ledger        = ledger
 
   /** The id of its source, where that is one. */
-  def source: Option[String] = onlySource
+  def source: Option[String] = Option.when(sources.size == 1)(sources.head)
+
+  /** Whether a source is its. */
+  def reads(source: String): Boolean = sources.contains(source)
 
   /** Whether a planning has ended since this was asked last: one that is not over may have found no executor when it began. */
   def hasPlanned(): Boolean = {
@@ -166,7 +169,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     var streams = Vector.empty[KinesisRealTimeStream]
     try {
       settings.sources.foreach(s => streams :+= new KinesisRealTimeStream(world.options(s), Host, runtime))
-      onlySource = Option.when(streams.size == 1)(StreamInside.config(streams.head).sourceId)
+      sources = streams.map(StreamInside.config(_).sourceId)
       val run = new Run(streams)
       settings.trigger match {
         case Trigger.Continuous(interval) => run.continuously(interval)

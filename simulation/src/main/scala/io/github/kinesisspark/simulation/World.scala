@@ -6,7 +6,7 @@ import scala.util.control.NonFatal
 
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ShardKey, StreamArn}
 import io.github.kinesisspark.read.reader.ReadersInside
 
 /** One simulated world: the service, producers, applications with their queries, and the faults that strike them. It checks what must hold after each
@@ -311,23 +311,27 @@ final class World(val plan: Plan, trace: Trace) {
 
   private def reach(one: String, other: String) = !network.isCut(one, other) && !network.isCut(other, one)
 
-  /** Something has come to a process. */
-  private[simulation] def happened(process: Process, shard: String, what: String): Unit = if (!isEnding) {
-    val batch = phasesOf(process)
-    val state =
-      if (shard.isEmpty) batch
-      else
-        insides
-          .get(process)
-          .flatMap(_.of(shard))
-          .fold(s"no reader, $batch")(seen => s"${publisherOf(seen)} ${seen.state}, $batch")
-    coverage.happened(state, what)
+  /** Something has come to a process, by a subscription or by a call. */
+  private[simulation] def happened(
+      process: Process,
+      shard: Option[ShardKey],
+      what: String,
+      isFanOut: Boolean
+  ): Unit = if (!isEnding) {
+    val queries = applications.find(_.processes.contains(process)).toVector.flatMap(_.queries)
+    val readers = for {
+      key    <- shard.toVector
+      inside <- insides.get(process).toVector
+      reader <- inside.of(key) if reader.isFanOut == isFanOut
+      query  <- queries.find(_.reads(reader.source))
+    } yield s"${stateOf(reader)}, ${query.phase}"
+    val states =
+      if (readers.nonEmpty) readers else queries.map(query => shard.fold("")(_ => "no reader, ") + query.phase)
+    states.distinct.foreach(coverage.happened(_, what))
   }
 
-  private def phasesOf(process: Process) =
-    applications.find(_.processes.contains(process)).fold("none")(_.queries.map(_.phase).distinct.mkString("+"))
-
-  private def publisherOf(reader: ReadersInside.ObservedReader) = if (reader.isFanOut) "fan-out" else "polling"
+  private def stateOf(reader: ReadersInside.ObservedReader) =
+    s"${if (reader.isFanOut) "fan-out" else "polling"} ${reader.state}"
 
   /** All is well again, whatever strikes have done. */
   private def mend(): Unit = {
@@ -352,7 +356,7 @@ final class World(val plan: Plan, trace: Trace) {
     case _                      => states.contains(state) || phases.contains(state)
   }
 
-  private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(seen => s"${publisherOf(seen)} ${seen.state}")
+  private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(stateOf)
   private def phases = alive.flatMap(_.queries.map(_.phase.toString))
 
   private def strike(strike: Strike): Unit = alive.lift(strike.which % alive.size.max(1)).foreach { application =>

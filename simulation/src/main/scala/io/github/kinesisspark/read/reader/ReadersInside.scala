@@ -9,9 +9,8 @@ final class ReadersInside(pools: ShardReaderPools) {
 
   def all: Vector[ObservedReader] = pools.all.flatMap(pool => pool.all.map(observed(pool, _)))
 
-  def of(shard: String): Option[ObservedReader] = pools.all.iterator
-    .flatMap(pool => pool.all.iterator.filter(_.shard.shardId == shard).map(observed(pool, _)))
-    .nextOption()
+  /** Those of all sources. */
+  def of(shard: ShardKey): Vector[ObservedReader] = all.filter(_.shard == shard)
 
   def isEmpty: Boolean = pools.all.isEmpty
 
