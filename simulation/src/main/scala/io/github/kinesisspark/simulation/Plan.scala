@@ -197,7 +197,7 @@ object Plan {
     case object Still extends Theme(1, Pause, Suspend)
 
     /** Driver and executors don't reach each other, and both reach the service. */
-    case object Apart    extends Theme(3, CutOff, CutFromDriver, CutToDriver)
+    case object Apart    extends Theme(4, CutOff, CutFromDriver, CutToDriver)
     case object Listings extends Theme(2, Split, Merge, StaleListing, KillDriver, RestartQuery) {
       override def rare: Vector[String] = states("ended")
     }
@@ -363,7 +363,7 @@ object Plan {
       val read     = if (chance(0.5)) streams else streams.take(1)
       val isFanOut = chance(theme match {
         case Theme.Consumers => 0.9
-        case Theme.Apart     => 0.8
+        case Theme.Apart     => 0.95
         case Theme.Reports   => 0.8
         case _ if leaves     => if (isWide) 0.5 else 0.1
         case _               => 0.5
