@@ -21,29 +21,32 @@ final class Coverage {
   def pairs: Int = all.size
 
   private[simulation] def happened(state: String, event: String): Unit =
-    all((state, event)) = all.getOrElse((state, event), 0) + 1
+    count(all, (state, event))
 
   private[simulation] def struck(kind: String, readers: Iterable[String], batches: Iterable[String]): Unit = {
-    readers.foreach(state => byReader((kind, state)) = byReader.getOrElse((kind, state), 0) + 1)
-    batches.foreach(state => byBatch((kind, state)) = byBatch.getOrElse((kind, state), 0) + 1)
+    readers.foreach(state => count(byReader, (kind, state)))
+    batches.foreach(state => count(byBatch, (kind, state)))
   }
 
   /** @return how many pairs are new */
   def add(other: Coverage): Int = {
     val before = all.size
-    for ((mine, its) <- tables.zip(other.tables); (cell, times) <- its) mine(cell) = mine.getOrElse(cell, 0) + times
+    for ((mine, its) <- tables.zip(other.tables); (cell, times) <- its) count(mine, cell, times)
     all.size - before
   }
 
   private def tables = Vector(all, byReader, byBatch)
 
+  private def count(cells: mutable.Map[(String, String), Int], cell: (String, String), times: Int = 1): Unit =
+    cells(cell) = cells.getOrElse(cell, 0) + times
+
   /** Adds what [[save]] has written, also by several runs one after the other. */
   def load(file: Path): Unit = Files.readAllLines(file).asScala.map(_.split("\t")).foreach {
-    case Array(table, times, state, event) =>
-      val cells = tables(table.toInt)
-      cells((state, event)) = cells.getOrElse((state, event), 0) + times.toInt
-    case other =>
-      throw new IllegalArgumentException(s"$file is no coverage: ${other.mkString(" ")}")
+    case Array(table, times, state, event) => count(tables(table.toInt), (state, event), times.toInt)
+    case other                             =>
+      throw new IllegalArgumentException(
+        s"$file wasn't written by an earlier run, as it has the line '${other.mkString(" ")}': give another file, or remove it"
+      )
   }
 
   /** A line for each cell: the number of its table, how often it was reached, and its names. */

@@ -128,17 +128,19 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
         .asInstanceOf[ListShardsResponse]
     }
 
-  override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
-    call(request, Some(keyOf(stream(request.streamName, request.streamARN), request.shardId))) {
-      val service = stream(request.streamName, request.streamARN)
-      val start   = startOf(request.shardIteratorType, request.startingSequenceNumber, request.timestamp)
+  override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
+    val service = stream(request.streamName, request.streamARN)
+    call(request, Some(keyOf(service, request.shardId))) {
+      val start = startOf(request.shardIteratorType, request.startingSequenceNumber, request.timestamp)
       GetShardIteratorResponse.builder.shardIterator(service.iterator(request.shardId, start).text).build
     }
+  }
 
   override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
-    val from = Iterator.of(request.shardIterator)
-    call(request, Some(keyOf(world.stream(from.stream), from.shard))) {
-      val answer   = world.stream(from.stream).getRecords(from, Option(request.limit).fold(10000)(_.intValue))
+    val from    = Iterator.of(request.shardIterator)
+    val service = world.stream(from.stream)
+    call(request, Some(keyOf(service, from.shard))) {
+      val answer   = service.getRecords(from, Option(request.limit).fold(10000)(_.intValue))
       val response = GetRecordsResponse.builder
         .records(answer.records.map(recordOf).asJava)
         .nextShardIterator(answer.next.map(_.text).orNull)
@@ -315,6 +317,9 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
   private def subscribed(shard: ShardKey, what: String): Unit =
     world.happened(process, Some(shard), what, isFanOut = true)
 
+  private def called(shard: Option[ShardKey], what: String): Unit =
+    world.happened(process, shard, what, isFanOut = false)
+
   private def keyOf(service: Kinesis, shard: String) = ShardKey(world.arnOf(service.name), shard)
 
   private def kindOf(answer: Answer) =
@@ -323,17 +328,17 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
   /** @param shard that is read, if any
     * @param serve at the service
     */
-  private def call[A](request: KinesisRequest, shard: => Option[ShardKey] = None)(serve: => A): CompletableFuture[A] =
+  private def call[A](request: KinesisRequest, shard: Option[ShardKey] = None)(serve: => A): CompletableFuture[A] =
     signed(send(request, shard)(serve))
 
-  private def send[A](request: KinesisRequest, shard: => Option[ShardKey])(serve: => A): CompletableFuture[A] = {
+  private def send[A](request: KinesisRequest, shard: Option[ShardKey])(serve: => A): CompletableFuture[A] = {
     val answer = new CompletableFuture[A]
     val limit  = request.overrideConfiguration.toScala.flatMap(limitOf).map(_.toNanos.nanos)
     val drips  = limit.nonEmpty && faults.slow > 0 && baton.chance(faults.slow / 2)
     // While bytes come, only the time limit of the call ends it.
     val silent = if (drips) 1.hour else silenceOf(request)
     val late   = threads.schedule(limit.fold(silent)(_.min(silent)).toNanos) {
-      world.happened(process, shard, s"${nameOf(request)} late", isFanOut = false)
+      called(shard, s"${nameOf(request)} late")
       answer.completeExceptionally(
         limit.filter(_ <= silent).fold(broken)(time => ApiCallTimeoutException.create(time.toMillis))
       ): Unit
@@ -341,7 +346,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     def complete(result: Either[Throwable, A]): Unit = onThread {
       late.cancel()
       if (!answer.isDone) {
-        world.happened(process, shard, s"${nameOf(request)} ${outcomeOf(result)}", isFanOut = false)
+        called(shard, s"${nameOf(request)} ${outcomeOf(result)}")
         if (result.isRight) success.happened()
       }
       result.fold(answer.completeExceptionally(_), answer.complete(_)): Unit

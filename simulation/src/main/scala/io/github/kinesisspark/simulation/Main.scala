@@ -89,8 +89,9 @@ private final class Main(
     var worlds, failed, records, batches = 0
     var virtual                          = 0L
     var reported                         = 0L
-    var fresh, found                     = 0
-    var last                             = first
+    // New pairs: in all, and as of the last report.
+    var found, told = 0
+    var last        = first
     plans.foreach { plan =>
       val trace =
         new Trace(if (show) (ms, process, what) => println(Trace.line(ms, process, what)) else (_, _, _) => ())
@@ -104,20 +105,18 @@ private final class Main(
           records += outcome.records
           batches += outcome.batches
           virtual += outcome.lasted.toSeconds
-          val more = coverage.add(outcome.coverage)
-          fresh += more
-          found += more
+          found += coverage.add(outcome.coverage)
           outcome.struck.foreach { case (kind, times) => struck(kind) = struck.getOrElse(kind, 0) + times }
       }
       // Each ten minutes of CPU, so that one sees when nothing new comes any more.
       if ((cpu - began).toLong / ReportSeconds > reported) {
         reported = (cpu - began).toLong / ReportSeconds
         println(
-          f"${(cpu - began) / 3600}%.2f hours of CPU: $worlds worlds, $failed failed, ${coverage.pairs} pairs of state and event, $fresh of them new"
+          f"${(cpu - began) / 3600}%.2f hours of CPU: $worlds worlds, $failed failed, ${coverage.pairs} pairs of state and event, ${found - told} of them new"
         )
         println(coverage.matrix)
         reached.foreach(coverage.save)
-        fresh = 0
+        told = found
       }
     }
     val hours = (cpu - began) / 3600

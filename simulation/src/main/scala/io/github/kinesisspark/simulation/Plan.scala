@@ -96,10 +96,22 @@ final case class Strike(
 ) {
   def ends: FiniteDuration = at + patience + length
 
+  /** Whether it strikes the driver rather than an executor, where it strikes one process. */
+  def isAtDriver: Boolean = which % 2 == 0
+
+  /** The number of the executor that it strikes, of so many. */
+  def executor(executors: Int): Int = which / 2 % executors
+
   override def toString: String = s"$kind, number $which, for ${length.toMillis} ms"
 }
 
 object Strike {
+
+  /** The `which` of a strike at the driver. */
+  val AtDriver = 0
+
+  /** The `which` of a strike at an executor. */
+  def atExecutor(number: Int): Int = 2 * number + 1
 
   /** A query has a shard that listings may lack. */
   val AheadOfListings = "ahead of listings"
@@ -418,7 +430,7 @@ object Plan {
         case Theme.Still =>
           quiet.toVector.map { q =>
             val pause = pick(Strike.Kind.Pause, Strike.Kind.Suspend)
-            strike(q.from.toMillis.toInt + between(3000, 8000), pause, between(90000, 120000), which = 0)
+            strike(q.from.toMillis.toInt + between(3000, 8000), pause, between(90000, 120000), which = Strike.AtDriver)
           }
         // Others get the shards, and this executor reads on.
         case Theme.Apart =>
@@ -438,20 +450,21 @@ object Plan {
           Vector(strike(0, Strike.Kind.StopQuery, 0).copy(aim = Some(Strike.AwaitsMemory), patience = 30.seconds))
         case Theme.Stops =>
           Vector(
-            strike(between(0, 1000), Strike.Kind.CutToService, between(15000, 40000), which = ofExecutor(between(0, 2)))
+            strike(
+              between(0, 1000),
+              Strike.Kind.CutToService,
+              between(15000, 40000),
+              which = Strike.atExecutor(between(0, 2))
+            )
           )
         // Executors find the closed shard gone, and their driver can't ask about it.
         case Theme.Expiry if isWide =>
           val length = between(9000, 20000)
-          strike(length - 1000, Strike.Kind.CutToService, between(15000, 40000), which = ofDriver) +:
-            Vector.tabulate(executors)(i => strike(0, Strike.Kind.CutToService, length, which = ofExecutor(i)))
+          strike(length - 1000, Strike.Kind.CutToService, between(15000, 40000), which = Strike.AtDriver) +:
+            Vector.tabulate(executors)(i => strike(0, Strike.Kind.CutToService, length, which = Strike.atExecutor(i)))
         case _ => Vector.empty
       }
     }
-
-    // As the world reads `which`.
-    private val ofDriver                = 0
-    private def ofExecutor(number: Int) = 2 * number + 1
 
     private def single(): Vector[Strike] = {
       val kinds =

@@ -222,10 +222,10 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  /** The consumers that queries have registered are gone, and those of others stay. A query may stop before a call is answered that registers a consumer.
-    * So those that were created later than that don't count.
+  /** Checks that the consumers registered by queries are gone and that those of others remain. A consumer created after all queries had stopped doesn't
+    * count: its query stopped before RegisterStreamConsumer was answered.
     *
-    * @param stopped when all queries had, by the service's clock
+    * @param stopped when all queries had stopped, by the service's clock
     */
   private def checkConsumers(stopped: Long): Unit = streams.values.foreach { stream =>
     val there  = stream.allConsumers.filter(c => c.deletedAt.isEmpty && c.createdAt <= stopped).map(_.name).toSet
@@ -362,9 +362,9 @@ final class World(val plan: Plan, trace: Trace) {
   private def strike(strike: Strike): Unit = alive.lift(strike.which % alive.size.max(1)).foreach { application =>
     import Strike.Kind._
     // The driver as often as all executors together.
-    def some     = if (strike.which % 2 == 0 || application.living.isEmpty) application.driver else executor.get.process
+    def some     = if (strike.isAtDriver || application.living.isEmpty) application.driver else executor.get.process
     def executor =
-      Option.when(application.living.nonEmpty)(application.living(strike.which / 2 % application.living.size))
+      Option.when(application.living.nonEmpty)(application.living(strike.executor(application.living.size)))
     def query                                      = application.queries(strike.which % application.queries.size)
     val service                                    = streams(settings.streams(strike.which % settings.streams.size)._1)
     def shard                                      = service.open(strike.which % service.open.size)
