@@ -56,7 +56,10 @@ final case class PollingPace private (
   /** @param wait before the next attempt */
   def afterFailure(wait: FiniteDuration): PollingPace = copy(interval = busy + wait)
 
-  /** The same where a limit was the reason. The first time it may be that of bytes, which the last answer has used up. */
+  /** After a throttled call. The first time, the reason may be the limit of bytes a second: the next call then also waits for the last answer's bytes.
+    *
+    * @param wait before the next attempt
+    */
   def afterThrottling(wait: FiniteDuration): PollingPace = {
     val failed = afterFailure(wait)
     if (metered) failed else failed.copy(interval = failed.interval.max(atQuota), metered = true)
