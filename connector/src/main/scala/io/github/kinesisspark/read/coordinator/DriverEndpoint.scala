@@ -71,7 +71,8 @@ private[coordinator] final class DriverEndpoint(
     synchronized {
       def have =
         executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
-      def isPending = refusal(session).isEmpty &&
+      // A job that a stopped context was given at the last moment never ends.
+      def isPending = !cluster.isStopped && refusal(session).isEmpty &&
         placements(session).isAwaited(have.size, executors.size, runtime.clock.nanos())
       while (isPending) runtime.waits.await(this, Look.toNanos)
       wrongJar.foreach { why =>

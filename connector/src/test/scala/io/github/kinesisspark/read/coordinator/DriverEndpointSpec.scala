@@ -1,0 +1,45 @@
+package io.github.kinesisspark.read.coordinator
+
+import scala.concurrent.Future
+import scala.concurrent.duration._
+
+import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+
+import io.github.kinesisspark.JvmRuntime._
+import io.github.kinesisspark.read.plan.ExecutorId
+
+class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
+  private implicit val signaler: Signaler = ThreadSignaler
+
+  private val executor =
+    ExecutorHealth.ExecutorState(ExecutorId("host", "1"), isExcluded = false, isLeaving = false, freeSlots = 1)
+
+  /** Spark drops what it is told after it has stopped, and the job's end never comes. */
+  private object StopsMeanwhile extends Cluster {
+    @volatile private var hasStopped = false
+
+    override def registered(): Vector[ExecutorHealth.ExecutorState] = Vector(executor)
+    override def executors(): Vector[ExecutorHealth.ExecutorState]  = registered()
+    override def idleTimeout: Option[FiniteDuration]                = None
+    override def slots: Int                                         = 1
+    override def session: String                                    = ""
+    override def isStopped: Boolean                                 = hasStopped
+
+    override def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
+        opened: Either[String, Option[String]] => Unit
+    ): Future[Unit] = {
+      hasStopped = true
+      Future.never
+    }
+  }
+
+  describe("The driver's end") {
+    it("doesn't wait for a job of a context that has stopped") {
+      val end = new DriverEndpoint(StopsMeanwhile, new ReportsBySource, _ => ())
+      try failAfter(1.minute)(end.answering(Vector(executor), "") shouldBe empty)
+      finally end.stopped()
+    }
+  }
+}
