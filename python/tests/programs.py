@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -40,5 +41,13 @@ def output(
         env=environment,
         cwd=folder,
     )
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert done.returncode == 0, f"{raised(done.stderr)}\n{done.stdout[-2000:]}{done.stderr[-4000:]}"
     return done.stdout
+
+
+def raised(said: str) -> str:
+    """What ended a Python program, and where: a JVM that it leaves behind may say much more after that."""
+    _, traceback, rest = said.rpartition("Traceback (most recent call last):\n")
+    lines = rest.splitlines()
+    frames = list(takewhile(lambda line: line.startswith(" "), lines))
+    return "\n".join(lines[len(frames) : len(frames) + 1] + frames) if traceback else "no traceback of Python"

@@ -247,6 +247,14 @@ SESSIONS_IN_TURN = """
     def has_ended(jvm, run):
         return not any(run in thread.getName() for thread in jvm.java.lang.Thread.getAllStackTraces().keySet())
 
+    # What the queries do, for the message of a test that waited for too long.
+    def stacks(jvm):
+        threads = jvm.java.lang.Thread.getAllStackTraces()
+        return [
+            (thread.getName(), [frame.toString() for frame in threads[thread]])
+            for thread in threads.keySet() if "stream execution" in thread.getName()
+        ]
+
     for turn in range(3):
         client.put_records("events", [Record(f"key-{n}", f"{turn}-{n}".encode()) for n in range(20)])
         builder = session.builder("in turn", master).config("spark.ui.enabled", "false")
@@ -257,14 +265,15 @@ SESSIONS_IN_TURN = """
         queries = [first.option("checkpointLocation", checkpoint).start(), second.start()]
         end = time.monotonic() + 180
         while len(of_checkpoint) < 20 or len(of_all) < 20 * (turn + 1):
-            assert time.monotonic() < end, ([query.status for query in queries], len(of_checkpoint), len(of_all))
+            reached = len(of_checkpoint), len(of_all)
+            assert time.monotonic() < end, (reached, [query.status for query in queries], stacks(spark._jvm))
             assert all(query.isActive for query in queries), [query.exception() for query in queries]
             time.sleep(0.1)
         print(json.dumps([of_checkpoint, of_all]))
         jvm, runs = spark._jvm, [query.runId for query in queries]
         spark.stop()
         while not all(has_ended(jvm, run) for run in runs):
-            assert time.monotonic() < end, "a query's thread outlives its session"
+            assert time.monotonic() < end, ("a query's thread outlives its session", stacks(jvm))
             time.sleep(0.1)
 """
 
