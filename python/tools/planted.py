@@ -24,8 +24,8 @@ ROOT = Path(__file__).parents[2]
 PLANTED = ROOT / "simulation/planted"
 ENGINE = ROOT / "connector/src/main/scala/io/github/kinesisspark"
 ROOMS = ["read/plan", "read/coordinator", "read/reader", "write/send"]
-# The wire format isn't simulated, nor does the simulation look at metrics.
-LEFT_OUT = re.compile("Json|Cbor|Answer(Records|Members)|Extractor|Telemetry|Metrics")
+# The wire format isn't simulated, nor the memory for its parts, nor does the simulation look at metrics.
+LEFT_OUT = re.compile("Json|Cbor|MemoryGate|Answer(Records|Members)|Extractor|Telemetry|Metrics")
 FIRST_SEED, SECONDS = 10000, 60
 # With compilation, on a machine that others use as well; in seconds.
 PATIENCE = 400

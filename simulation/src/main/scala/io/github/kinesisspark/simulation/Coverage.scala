@@ -79,7 +79,9 @@ final class Coverage {
 }
 
 object Coverage {
-  val ways: Vector[String]      = Vector("polling", "fan-out")
+  def way(isFanOut: Boolean): String = if (isFanOut) "fan-out" else "polling"
+
+  val ways: Vector[String]      = Vector(false, true).map(way)
   val ofReaders: Vector[String] = ways.flatMap(way => ReadersInside.States.map(state => s"$way $state"))
   val ofBatches: Vector[String] = Phase.all.map(_.toString)
   val states: Vector[String]    = ofReaders ++ ofBatches

@@ -210,7 +210,7 @@ object Plan {
 
     /** Driver and executors don't reach each other, and both reach the service. */
     case object Apart    extends Theme(4, CutOff, CutFromDriver, CutToDriver)
-    case object Listings extends Theme(2, Split, Merge, StaleListing, KillDriver, RestartQuery) {
+    case object Listings extends Theme(4, Split, Merge, StaleListing, KillDriver, RestartQuery) {
       override def rare: Vector[String] = states("ended")
     }
 
@@ -277,7 +277,7 @@ object Plan {
     private val isLarge = theme == Theme.Memory
 
     /** Any fault strikes, whenever readers are in the states that the theme makes. */
-    private val isWide = theme.rare.nonEmpty && chance(0.3)
+    private val isWide = theme.rare.nonEmpty && chance(if (theme == Theme.Expiry) 0.5 else 0.3)
 
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
     private val leaves = isLarge && chance(0.7)
