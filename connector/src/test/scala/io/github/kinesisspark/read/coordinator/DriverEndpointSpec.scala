@@ -16,7 +16,7 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
   private val executor =
     ExecutorHealth.ExecutorState(ExecutorId("host", "1"), isExcluded = false, isLeaving = false, freeSlots = 1)
 
-  /** Spark drops what it is told after it has stopped, and the job's end never comes. */
+  /** Spark drops a job that comes after it has stopped, and the end of the job never comes. */
   private object StopsMeanwhile extends Cluster {
     @volatile private var hasStopped = false
 
