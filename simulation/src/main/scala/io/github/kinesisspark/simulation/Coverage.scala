@@ -79,10 +79,15 @@ final class Coverage {
 }
 
 object Coverage {
-  def way(isFanOut: Boolean): String = if (isFanOut) "fan-out" else "polling"
 
-  val ways: Vector[String]      = Vector(false, true).map(way)
-  val ofReaders: Vector[String] = ways.flatMap(way => ReadersInside.States.map(state => s"$way $state"))
+  /** How a reader's state is named. */
+  def ofReader(isFanOut: Boolean, state: String): String = s"${if (isFanOut) "fan-out" else "polling"} $state"
+
+  /** These states, of readers that poll and of those by fan-out. */
+  def ofBoth(states: Seq[String]): Vector[String] =
+    Vector(false, true).flatMap(isFanOut => states.map(ofReader(isFanOut, _)))
+
+  val ofReaders: Vector[String] = ofBoth(ReadersInside.States)
   val ofBatches: Vector[String] = Phase.all.map(_.toString)
   val states: Vector[String]    = ofReaders ++ ofBatches
 

@@ -199,11 +199,12 @@ object Plan {
 
     /** States of readers that few other worlds have. */
     def rare: Vector[String] = Vector.empty
+
+    /** The share of worlds where any fault strikes in those states, if there are any. */
+    def wide: Double = 0.3
   }
   private object Theme {
     import Strike.Kind._
-
-    private def states(names: String*) = Coverage.ways.flatMap(way => names.map(name => s"$way $name"))
 
     /** Processes stand still for longer than leases last, while nothing comes. */
     case object Still extends Theme(1, Pause, Suspend)
@@ -211,22 +212,23 @@ object Plan {
     /** Driver and executors don't reach each other, and both reach the service. */
     case object Apart    extends Theme(4, CutOff, CutFromDriver, CutToDriver)
     case object Listings extends Theme(4, Split, Merge, StaleListing, KillDriver, RestartQuery) {
-      override def rare: Vector[String] = states("ended")
+      override def rare: Vector[String] = Coverage.ofBoth(Seq("ended"))
     }
 
     /** A query that ends with what is there can't read before its last record there is past retention. */
     case object Stops  extends Theme(2, CutToService, SlowCalls, Throttle)
     case object Expiry extends Theme(2, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
-      override def rare: Vector[String] = states("failed")
+      override def rare: Vector[String] = Coverage.ofBoth(Seq("failed"))
+      override def wide: Double         = 0.5
     }
     case object Memory extends Theme(5, RestartQuery, KillExecutor, SlowTasks, SlowCalls) {
-      override def rare: Vector[String] = states("full", "starved")
+      override def rare: Vector[String] = Coverage.ofBoth(Seq("full", "starved"))
     }
     case object Consumers extends Theme(1, EndSubscriptions, TakeOver, LoseConsumers, CutFromDriver, KillExecutor) {
-      override def rare: Vector[String] = Vector("fan-out failed")
+      override def rare: Vector[String] = Vector(Coverage.ofReader(isFanOut = true, "failed"))
     }
     case object Service extends Theme(2, Throttle, ServiceErrors, LostCalls, SlowCalls) {
-      override def rare: Vector[String] = states("behind")
+      override def rare: Vector[String] = Coverage.ofBoth(Seq("behind"))
     }
     case object Credentials extends Theme(1, FailingCredentials, SlowCredentials, CutToService, CutFromService)
 
@@ -277,7 +279,7 @@ object Plan {
     private val isLarge = theme == Theme.Memory
 
     /** Any fault strikes, whenever readers are in the states that the theme makes. */
-    private val isWide = theme.rare.nonEmpty && chance(if (theme == Theme.Expiry) 0.5 else 0.3)
+    private val isWide = theme.rare.nonEmpty && chance(theme.wide)
 
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
     private val leaves = isLarge && chance(0.7)

@@ -331,7 +331,7 @@ final class World(val plan: Plan, trace: Trace) {
   }
 
   private def stateOf(reader: ReadersInside.ObservedReader) =
-    s"${Coverage.way(reader.isFanOut)} ${reader.state}"
+    Coverage.ofReader(reader.isFanOut, reader.state)
 
   /** All is well again, whatever strikes have done. */
   private def mend(): Unit = {
