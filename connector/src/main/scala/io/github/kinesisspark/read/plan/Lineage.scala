@@ -31,11 +31,14 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
       case Some(progress) => progress.isAtEnd
       case None           => history(parent) || gone(parent)
     }
+    // A child of one in the offset is newer than that, even where listings are older.
+    lazy val behind            = isBehind(known)
+    def isNew(shard: Shard)    = shard.parents.exists(known.contains) || !behind
     // Mostly all of them are known.
-    if (known.keysIterator.count(shards.contains) == shards.size || isBehind(known)) Vector.empty
+    if (known.keysIterator.count(shards.contains) == shards.size) Vector.empty
     else
       shards.values.iterator
-        .filter(s => !known.contains(s.id) && !history(s.id) && s.parents.forall(isRead))
+        .filter(s => !known.contains(s.id) && !history(s.id) && s.parents.forall(isRead) && isNew(s))
         .map(_.id)
         .toVector
         .sorted
@@ -92,10 +95,13 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
 
   private def isUnknown(id: String) = !shards.contains(id) && !gone(id)
 
-  /** Whether all listings may be older than a shard of the offset, so that what seems to be new may be one of its ancestors. One that has a child of the
-    * shard is newer than its end.
+  /** Whether all listings may be older than a shard of the offset, so that what seems to be new may be one of its ancestors: none has the shard, though
+    * its parents may have named it. One that has a child of the shard is newer than its end.
     */
-  private def isBehind(known: Known) = known.keysIterator.exists(id => isUnknown(id) && !hasListedChild(id))
+  private def isBehind(known: Known) =
+    known.keysIterator.exists(id => !isListed(id) && !gone(id) && !hasListedChild(id))
+
+  private def isListed(id: String) = shards.contains(id) && !unlisted(id)
 
   private def hasListedChild(id: String) = children.get(id).exists(!_.forall(unlisted))
 

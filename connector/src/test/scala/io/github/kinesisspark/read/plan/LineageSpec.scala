@@ -42,12 +42,14 @@ class LineageSpec extends AnyFunSpec with Matchers {
       Lineage(listing).entering(known(6 -> reading)) shouldBe empty
     }
 
-    it("are none while all listings may be older than a shard of the offset") {
+    it("are only children of the offset's shards while all listings may be older than a shard of the offset") {
       val old = Seq(shardOf(0, closed = false))
       Lineage(old).entering(known(2 -> reading)) shouldBe empty
       Lineage(old).entering(known(2 -> ShardEnd)) shouldBe empty
       val listed = old :+ shardOf(3, closed = false, 2)
-      Lineage(listed, unlisted = Set(shardId(3))).entering(known(2 -> ShardEnd)) shouldBe empty
+      val named  = Lineage(listed, unlisted = Set(shardId(3)))
+      named.entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
+      named.entering(known(3 -> reading)) shouldBe empty
       Lineage(listed.tail).entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
     }
 

@@ -5,18 +5,10 @@ import java.util.concurrent.atomic.AtomicInteger
 import software.amazon.eventstream.Message
 
 import io.github.kinesisspark.it.source.{BatchLog, Mode, TestkitSuite}
-import io.github.kinesisspark.testkit.{KinesisServerConfig, SubscriptionSettings}
+import io.github.kinesisspark.testkit.KinesisServerConfig
 
-/** Subscriptions whose server speaks after the end of the answer. Subscriptions live 3 s here, so that each test sees several
-  * of them; the query's options are the defaults.
-  */
-final class LateSignalsSpec
-    extends TestkitSuite(
-      KinesisServerConfig(
-        tlsPort = Some(0),
-        subscriptions = SubscriptionSettings(life = scala.concurrent.duration.DurationInt(3).seconds)
-      )
-    ) {
+/** Subscriptions whose server speaks after the end of the answer. */
+final class LateSignalsSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0))) {
   import LateSignalsSpec._
 
   override protected def mode: Mode = Mode.FanOut
