@@ -28,9 +28,23 @@ private[coordinator] final case class OrdersMeanwhile(
   def epochs: Map[String, Long] = for ((executor, known) <- orders if reading(executor))
     yield executor.id -> known.epoch
 
+  /** An order may not have been carried out. */
+  def undone(executor: String, order: Long): OrdersMeanwhile =
+    copy(orders = orders.map { case (id, known) => id -> (if (id.id == executor) known.undone(order) else known) })
+
   /** An executor's readers are missing. */
-  def renewed(executor: String): Option[(OrdersMeanwhile, Vector[Sent])] = for {
-    (id, known) <- orders.find(_._1.id == executor) if reading(id) && !known.isUndone
+  def renewed(executor: String): Option[(OrdersMeanwhile, Vector[Sent])] = renewedIf(executor)(!_.isUndone)
+
+  /** An executor's readers are there.
+    *
+    * @param applied the last order that it has carried out: one after that is sent again if it may have been lost, unless orders fail there
+    */
+  def repeated(executor: String, applied: Long): Option[(OrdersMeanwhile, Vector[Sent])] =
+    if (resting.exists(_.id == executor)) None
+    else renewedIf(executor)(known => known.isUndone && applied < known.number)
+
+  private def renewedIf(executor: String)(isDue: ReaderOrders => Boolean) = for {
+    (id, known) <- orders.find(_._1.id == executor) if reading(id) && isDue(known)
     order       <- known.renewed
   } yield (and(id, order), Vector(id -> order))
 

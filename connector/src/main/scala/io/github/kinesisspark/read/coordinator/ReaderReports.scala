@@ -110,7 +110,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   private def missing(executor: String, expected: Expected, applied: Option[Long]) = synchronized {
     if (expected.isThere(applied)) {
       applied.foreach(recordApplied(executor, _))
-      None
+      orderedMeanwhile(_.repeated(executor, applied.getOrElse(0L)))
     } else if (done.get(executor) != expected.done) None
     else {
       byExecutor -= executor
@@ -121,8 +121,12 @@ final class ReaderReports(implicit runtime: Runtime) {
     }
   }
 
+  /** Where orders are left to other threads, the executor's next heartbeat has them sent again. */
   private def notDone(executor: String, order: Long): Unit = synchronized {
-    undone += executor -> order.max(undone.getOrElse(executor, order))
+    meanwhile match {
+      case Some(left) => meanwhile = Some(left.copy(orders = left.orders.undone(executor, order)))
+      case None       => undone += executor -> order.max(undone.getOrElse(executor, order))
+    }
     signal()
   }
 

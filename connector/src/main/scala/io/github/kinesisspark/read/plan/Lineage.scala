@@ -32,8 +32,8 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
       case None           => history(parent) || gone(parent)
     }
     // A child of one in the offset is newer than that, even where listings are older.
-    lazy val behind            = isBehind(known)
-    def isNew(shard: Shard)    = shard.parents.exists(known.contains) || !behind
+    lazy val behind         = isBehind(known)
+    def isNew(shard: Shard) = shard.parents.exists(known.contains) || !behind
     // Mostly all of them are known.
     if (known.keysIterator.count(shards.contains) == shards.size) Vector.empty
     else

@@ -194,6 +194,25 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       reports.unattended shouldBe empty
     }
 
+    it("has an order sent again that was not carried out, while the query sends none") {
+      val reports = reading
+      var sent    = Vector.empty[OrdersMeanwhile.Sent]
+      reports.leave(left)(sent ++= _)
+      reports.answered("1", order = 4, answer = None)
+      reports.lost(Set(first), Set(first))
+      sent shouldBe empty
+      reports.found("1", reports.expected("1").get, Some(2))
+      reports.found("1", reports.expected("1").get, Some(2))
+      sent.map { case (id, (now, change)) => (id, now.number, change.isOfAllShards) } shouldBe Seq((first, 4, true))
+      reports.failed("1", order = 4, OrderFailure.Unanswered)
+      reports.found("1", reports.expected("1").get, Some(3))
+      sent.map(_._2._1.number) shouldBe Seq(4, 5)
+      reports.failed("1", order = 5, OrderFailure.Unanswered)
+      reports.found("1", reports.expected("1").get, Some(5))
+      sent.size shouldBe 2
+      reports.takeUndone() shouldBe empty
+    }
+
     it("without the readers has them ordered anew where the query sends orders again") {
       val reports = reading
       reports.leave(left)(_ => fail("it was withdrawn"))
