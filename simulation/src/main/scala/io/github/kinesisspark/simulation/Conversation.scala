@@ -117,6 +117,7 @@ object Conversation {
     private val meant   = mutable.HashMap.empty[Long, Set[ShardKey]]
     private var carried = 0L
     private var lost    = Option.empty[Long]
+    private var known   = 0L
 
     var isSlow = false
     var last   = 0L
@@ -135,11 +136,12 @@ object Conversation {
       case _                   => lost = Some(order.number)
     }
 
-    /** The answer alone was lost, or the order named the shards that the executor reads already. */
-    def reported(applied: Long): Unit =
-      lost = lost.filter(order => order > applied && meantAt(order) != meantAt(applied))
+    def reported(applied: Long): Unit = known = applied
 
-    def isToBeFollowed: Boolean = !isSlow && (lost.contains(last) || (!isNamed && meantAt(last).exists(_.nonEmpty)))
+    def isToBeFollowed: Boolean = !isSlow && (isLost || (!isNamed && meantAt(last).exists(_.nonEmpty)))
+
+    /** And not its answer alone, nor an order by which the executor reads what it reads already. */
+    private def isLost = lost.contains(last) && last > known && meantAt(last) != meantAt(known)
 
     /** Which shards its readers read once it has carried out an order; nothing where one before that was never sent. */
     def meantAt(order: Long): Option[Set[ShardKey]] = meant.get(order)
