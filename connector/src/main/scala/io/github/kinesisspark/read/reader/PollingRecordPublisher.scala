@@ -66,6 +66,9 @@ final class PollingRecordPublisher(
   private var caughtUp = false
   private var lastCall = Option.empty[Long]
 
+  /** When a call was refused though this reader keeps to the shard's limits. */
+  private var refused = Option.empty[Long]
+
   override def request(): Unit = if (!closed) {
     val due = lastCall.fold(start)(_ + pace.interval.toNanos) - runtime.clock.nanos()
     if (due <= 0) takeMemory() else worker.schedule(due)(takeMemory()): Unit
@@ -219,6 +222,10 @@ final class PollingRecordPublisher(
           .decide(fault, history, reach.hasWorked(), now, runtime.ids.chance()) match {
           case RetryDecision.Retry(wait, failed) =>
             history = failed
+            fault match {
+              case _: Fault.Throttled if action == AwsCall.GetRecords && pace.metered => reportOthers(now)
+              case _                                                                  => ()
+            }
             pace = fault match {
               case _: Fault.Throttled => pace.afterThrottling(wait)
               case _                  => pace.afterFailure(wait)
@@ -230,6 +237,17 @@ final class PollingRecordPublisher(
             sink.fail(KinesisFault.exception(action, where, fault, failed.failures))
         }
     }
+  }
+
+  /** A shard that nobody else polls refuses at most one call a minute. */
+  private def reportOthers(now: Long): Unit = {
+    if (refused.exists(now - _ < Alone.toNanos))
+      runtime.lines.warn(log, s"shared ${shard.stream}", shard)(
+        s"$shard is polled by others too: it has refused GetRecords twice within ${Alone.toSeconds} s, though this reader takes no more than a shard gives " +
+          "(5 calls and 2 MiB a second, for all pollers together). Look for a Lambda trigger, a Firehose stream, a KCL application or another " +
+          "query. Lower polling.callsPerSecond of all pollers, or read by fan-out (recordPublisher=efo)."
+      )
+    refused = Some(now)
   }
 
   private def report(action: AwsCall, fault: Fault): Unit = fault match {
@@ -285,6 +303,8 @@ object PollingRecordPublisher {
 
   /** Bytes to expect of a shard that was read to its end a moment ago. */
   private val FewRecords = 64L << 10
+
+  private val Alone = 1.minute
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds
