@@ -31,9 +31,9 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
       case Some(progress) => progress.isAtEnd
       case None           => history(parent) || gone(parent)
     }
-    // A child of one in the offset is newer than that, even where listings are older.
+    // What a parent has named a moment ago is new, even where listings are old.
     lazy val behind         = isBehind(known)
-    def isNew(shard: Shard) = shard.parents.exists(known.contains) || !behind
+    def isNew(shard: Shard) = !behind || (unlisted(shard.id) && shard.parents.exists(known.contains))
     // Mostly all of them are known.
     if (known.keysIterator.count(shards.contains) == shards.size) Vector.empty
     else

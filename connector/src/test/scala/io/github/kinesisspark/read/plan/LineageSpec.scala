@@ -42,7 +42,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
       Lineage(listing).entering(known(6 -> reading)) shouldBe empty
     }
 
-    it("are only children of the offset's shards while all listings may be older than a shard of the offset") {
+    it("are only those that parents have named while all listings may be older than a shard of the offset") {
       val old = Seq(shardOf(0, closed = false))
       Lineage(old).entering(known(2 -> reading)) shouldBe empty
       Lineage(old).entering(known(2 -> ShardEnd)) shouldBe empty
@@ -50,6 +50,9 @@ class LineageSpec extends AnyFunSpec with Matchers {
       val named  = Lineage(listed, unlisted = Set(shardId(3)))
       named.entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
       named.entering(known(3 -> reading)) shouldBe empty
+      // Its children have been read, and left the offset before it.
+      val split = Seq(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0))
+      Lineage(split).entering(known(0 -> ShardEnd, 3 -> reading, 5 -> reading)) shouldBe empty
       Lineage(listed.tail).entering(known(2 -> ShardEnd)) shouldBe Vector(shardId(3))
     }
 
