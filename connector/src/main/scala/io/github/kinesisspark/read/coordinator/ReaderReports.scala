@@ -66,7 +66,9 @@ final class ReaderReports(implicit runtime: Runtime) {
     * @param send doesn't wait
     */
   def leave(orders: OrdersMeanwhile)(send: Vector[OrdersMeanwhile.Sent] => Unit): Unit = synchronized {
-    meanwhile = Some(Meanwhile(orders, send))
+    val known = undone.foldLeft(orders) { case (all, (executor, order)) => all.undone(executor, order) }
+    undone = Map.empty
+    meanwhile = Some(Meanwhile(known, send))
   }
 
   /** From now on the query's thread alone sends orders. Returns all that is ordered by now, if orders were left to other threads. */

@@ -213,6 +213,16 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       reports.takeUndone() shouldBe empty
     }
 
+    it("has an order sent again that was not carried out before the query left its orders to others") {
+      val reports = reading
+      var sent    = 0
+      reports.answered("1", order = 3, answer = None)
+      reports.assign(Map("1" -> 3))
+      reports.leave(left)(_ => sent += 1)
+      reports.found("1", ReaderReports.Expected(epoch = 3, done = None), Some(2))
+      sent shouldBe 1
+    }
+
     it("without the readers has them ordered anew where the query sends orders again") {
       val reports = reading
       reports.leave(left)(_ => fail("it was withdrawn"))
