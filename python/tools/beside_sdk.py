@@ -217,6 +217,11 @@ class Child:
                 return dict(json.loads(line))
         raise RuntimeError(f"{self._process.args!r} has ended with status {self._process.wait()}")
 
+    def last(self) -> dict[str, Any]:
+        """Ends it, and returns what it prints then."""
+        self._orders.close()
+        return self.answer()
+
     def end(self) -> None:
         """Ends it."""
         self._orders.close()
@@ -302,6 +307,8 @@ class Progress(StreamingQueryListener):
         self._rows = 0
         self._ended = ""
         self.batches = 0
+        # Calls, since the query began.
+        self.refused = 0
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
         """Of no interest."""
@@ -314,6 +321,7 @@ class Progress(StreamingQueryListener):
         with self._changed:
             self._rows += event.progress.numInputRows
             self.batches += 1
+            self.refused = int(event.progress.sources[0].metrics.get("callsThrottled", 0))
             self._changed.notify_all()
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
@@ -397,7 +405,7 @@ def catch_up(spark: SparkSession, options: KinesisOptions, records: int, record_
         reading = watch.reading(records, record_bytes)
         query.stop()
     spark.streams.removeListener(progress)
-    return reading | {"batches": progress.batches}
+    return reading | {"batches": progress.batches, "refused": progress.refused}
 
 
 def write_out(spark: SparkSession, to: KinesisSinkOptions, records: int, record_bytes: int) -> Reading:

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.bare
 
 import java.net.URI
-import java.util.concurrent.Semaphore
+import java.util.concurrent.{CompletableFuture, Semaphore, TimeUnit}
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.jdk.CollectionConverters._
@@ -12,11 +12,14 @@ import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutReco
 
 /** Fills a stream with records of the same random bytes under keys that spread over all shards.
   *
-  * Arguments: endpoint, stream, bytes of a record, number of records. Fails if a record is refused.
+  * Arguments: endpoint, stream, bytes of a record, number of records. A record that is refused, as by a quota, is put again.
   */
 object Fill {
   private val Seed       = 16L
   private val CallsAhead = 8
+
+  /** Until the next attempt. */
+  private val Pause = 100L
 
   def main(args: Array[String]): Unit = {
     val Array(endpoint, stream, size, count) = args: @unchecked
@@ -25,16 +28,22 @@ object Fill {
     val perCall                              = BareClient.recordsOfCall(size.toInt)
     val ahead                                = new Semaphore(CallsAhead)
     val failure                              = new AtomicReference[String]
+    val later                                = CompletableFuture.delayedExecutor(Pause, TimeUnit.MILLISECONDS)
+    def put(entries: Vector[PutRecordsRequestEntry]): Unit =
+      client.putRecords(PutRecordsRequest.builder.streamName(stream).records(entries.asJava).build).whenComplete {
+        (answer, error) =>
+          if (error == null && answer.failedRecordCount > 0) {
+            val refused = entries.zip(answer.records.asScala).collect { case (e, r) if r.errorCode != null => e }
+            later.execute(() => put(refused))
+          } else {
+            if (error != null) failure.set(error.toString)
+            ahead.release()
+          }
+      }: Unit
     Iterator.range(0L, count.toLong).map(_.toString).grouped(perCall).takeWhile(_ => failure.get == null).foreach {
       keys =>
-        val entries = keys.map(key => PutRecordsRequestEntry.builder.partitionKey(key).data(data).build)
         ahead.acquire()
-        client.putRecords(PutRecordsRequest.builder.streamName(stream).records(entries.asJava).build).whenComplete {
-          (answer, error) =>
-            if (error != null) failure.set(error.toString)
-            else if (answer.failedRecordCount > 0) failure.set(s"${answer.failedRecordCount} records were refused")
-            ahead.release()
-        }: Unit
+        put(keys.map(key => PutRecordsRequestEntry.builder.partitionKey(key).data(data).build).toVector)
     }
     ahead.acquire(CallsAhead)
     client.close()

@@ -1,0 +1,38 @@
+"""The table of `make bench-quotas`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import quotas
+
+
+def line(share: float, others: list[float] | None = None, beside: float = 0.0) -> dict[str, Any]:
+    allowed = 16 * quotas.MB_OF_SHARD
+    readings = [{"mb_per_s": each * allowed, "refused": 3, "cpu_s_per_gb": 9.5} for each in (share, *(others or []))]
+    return {
+        "name": "polling, 16 shards",
+        "shards": 16,
+        "share": share,
+        "queries": readings,
+        "beside_share": beside,
+        "commit": "0123456789ab",
+        "date": "2026-11-29T03:10:44Z",
+        "machine": "2 cores, 24 GiB",
+    }
+
+
+@pytest.mark.parametrize(
+    ("measured", "shown"),
+    [
+        (line(0.98), "0.98 | at least 0.97: met | 3 | 9.5 |  |"),
+        (line(0.9), "0.9 | at least 0.97: **missed** | 3 | 9.5 |  |"),
+        (line(0.5, others=[0.47]), "0.5 |  | 3 | 9.5 | 0.47 |"),
+        (line(0.9, beside=0.05), "0.9 |  | 3 | 9.5 | 0.05 |"),
+    ],
+)
+def test_a_query_alone_has_a_goal_and_one_beside_another_poller_shows_both_shares(
+    measured: dict[str, Any], shown: str
+) -> None:
+    assert f"| polling, 16 shards | {shown}\n" in quotas.table([measured])

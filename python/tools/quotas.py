@@ -1,0 +1,215 @@
+"""How much a PySpark query reads of what the service allows, alone and beside other pollers: `make bench-quotas`.
+
+A stream of the embedded server, which has the service's quotas, is filled once for each number of shards. A PySpark
+query (`local[2]`, heap of 3 GiB, default options and trigger, noop sink) reads it under a name of AWS's: alone, beside
+a second query, and beside a loop that polls each shard once a second for 100 records, as a Lambda trigger does, or for
+all that an answer holds, as Firehose does. Each query has a JVM, reads the backlog twice, and the second reading
+counts, from the query's making to the end of the last batch. Each setting has one turn.
+
+Prints a line of JSON for each setting. `--results` names a file that keeps it, and `--page` one whose table shows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import marked
+import psutil  # type: ignore[import-untyped]
+from beside_sdk import (
+    CLASS_PATH,
+    QUERY_HEAP,
+    SERVER_HEAP,
+    STREAM,
+    Child,
+    Server,
+    Setting,
+    catch_up,
+    connector_commit,
+    java,
+    keep,
+    rounded,
+    say,
+)
+
+from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Position, StaticCredentials, session
+from kinesis_spark.local.server import server_command
+
+# A name as an interface endpoint of AWS's has, which only the queries know.
+AWS_NAME = "vpce-1-test.kinesis.us-east-1.vpce.amazonaws.com"
+MB_OF_SHARD = 2 * 2**20 / 1e6
+RECORD_BYTES = 1000
+SECONDS = 30
+LEAST_SHARE = 0.97
+# What polls beside the query, each with its records of an answer; once a second.
+LOOPS = {"a poller like Lambda": 100, "a poller like Firehose": 10_000}
+
+
+@dataclass(frozen=True)
+class Case:
+    """What reads, and what else does."""
+
+    kind: str
+    shards: int
+    beside: str = ""
+
+    @property
+    def name(self) -> str:
+        """As a person reads it."""
+        called = "polling" if self.kind == "polling" else "fan-out"
+        return f"{called}, {self.shards} shards" + (f", beside {self.beside}" if self.beside else "")
+
+
+CASES = [
+    *(Case(kind, shards) for shards in (16, 64) for kind in ("polling", "efo")),
+    *(Case("polling", 16, beside) for beside in ("a second query", *LOOPS)),
+]
+
+
+def query(endpoint: str, kind: str, records: str, hosts: str) -> None:
+    """The program of a query's process: it reads once for each line of standard input, and prints the reading."""
+    builder = session.builder("quotas", "local[2]").config("spark.driver.memory", QUERY_HEAP)
+    builder = builder.config("spark.driver.extraJavaOptions", f"-Djdk.net.hosts.file={hosts}")
+    spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    say({"ready": True})
+    for _ in sys.stdin:
+        options = KinesisOptions(
+            stream_name=STREAM,
+            region="us-east-1",
+            endpoint=endpoint,
+            credentials=StaticCredentials("local", "local"),
+            starting_position=Position.trim_horizon(),
+            record_publisher=Polling() if kind == "polling" else EnhancedFanOut(f"query-{os.getpid()}"),
+        )
+        say(catch_up(spark, options, int(records), RECORD_BYTES))
+    spark.stop()
+
+
+@contextmanager
+def filled(shards: int, records: int) -> Iterator[tuple[Server, str]]:
+    """A server with quotas that has the backlog, and its endpoint under AWS's name."""
+    with TemporaryDirectory() as directory:
+        arguments = ["--exit-with-stdin", "--limits", "--stream", f"{STREAM}:{shards}"]
+        first, *rest = server_command(arguments)
+        child = Child([first, f"-Xmx{SERVER_HEAP}", *rest])
+        try:
+            announced = child.answer()
+            server = Server(announced, Path(directory), Setting("quotas", "polling", shards=shards), records)
+            yield server, f"http://{AWS_NAME}:{announced['endpoint'].rsplit(':', 1)[1]}"
+        finally:
+            child.end()
+
+
+def loop(endpoint: str, limit: int) -> Child:
+    """A poller that reads until it is ended."""
+    arguments = {"endpoint": endpoint, "stream": STREAM, "pause": 1000, "limit": limit}
+    return Child(
+        [
+            java(),
+            "-Xmx2g",
+            "-cp",
+            CLASS_PATH.read_text(),
+            "io.github.kinesisspark.bare.Neighbour",
+            *(f"{name}={value}" for name, value in arguments.items()),
+        ]
+    )
+
+
+def read(queries: Sequence[Child]) -> list[dict[str, Any]]:
+    """Has all of them read the backlog at once."""
+    for each in queries:
+        each.order("read")
+    return [each.answer() for each in queries]
+
+
+def measure(case: Case, server: Server, endpoint: str, records: int, hosts: str) -> dict[str, Any]:
+    """One setting."""
+    command = [sys.executable, __file__, "--query", endpoint, case.kind, str(records), hosts]
+    queries = [Child(command) for _ in range(2 if case.beside == "a second query" else 1)]
+    for each in queries:
+        each.answer()
+    read(queries)
+    beside = loop(server.endpoint, LOOPS[case.beside]) if case.beside in LOOPS else None
+    readings = read(queries)
+    other: dict[str, Any] = {}
+    if beside is not None:
+        other = beside.last()
+    for each in queries:
+        each.end()
+    allowed = case.shards * MB_OF_SHARD
+    return {
+        "name": case.name,
+        "shards": case.shards,
+        "megabytes": records * RECORD_BYTES // 1_000_000,
+        "share": rounded(sum(reading["mb_per_s"] for reading in readings) / allowed),
+        "queries": readings,
+        "beside": other,
+        "beside_share": rounded(other["mb"] / other["s"] / allowed) if other else 0.0,
+        "commit": connector_commit(),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB",
+    }
+
+
+def table(lines: Sequence[dict[str, Any]]) -> str:
+    """A row for each setting."""
+    rows = [
+        "| query | share of what shards allow | goal | refused calls | CPU s/GB | the other poller's share |",
+        "|---|---|---|---|---|---|",
+    ]
+    for line in lines:
+        verdict = ""
+        if not line["beside_share"] and len(line["queries"]) == 1:
+            verdict = f"at least {LEAST_SHARE:g}: {'met' if line['share'] >= LEAST_SHARE else '**missed**'}"
+        allowed = line["shards"] * MB_OF_SHARD
+        others = [rounded(each["mb_per_s"] / allowed) for each in line["queries"][1:]] or [line["beside_share"]]
+        own = line["queries"][0]
+        rows.append(
+            f"| {line['name']} | {rounded(own['mb_per_s'] / allowed):g} | {verdict} | {own['refused']:g} "
+            f"| {own['cpu_s_per_gb']:g} | {others[0] or ''} |"
+        )
+    of = {f"{line['commit']}, {line['date'][:10]}": None for line in lines}
+    return "\n".join(rows) + f"\n\n{'; '.join(of)}; `make bench-quotas`, {lines[0]['machine']}."
+
+
+def main() -> None:
+    """Measures the settings that are wanted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--query", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
+    parser.add_argument("--page", type=Path, help="the page whose table shows the lines of that file")
+    parser.add_argument("--seconds", type=int, default=SECONDS, help="that a backlog takes as fast as shards allow")
+    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
+    asked = parser.parse_args()
+    if asked.query:
+        query(*asked.query)
+        return
+    with TemporaryDirectory() as directory:
+        hosts = Path(directory) / "hosts"
+        hosts.write_text(f"127.0.0.1 localhost {socket.gethostname()} {AWS_NAME}\n")
+        for shards in sorted({case.shards for case in CASES if asked.only in case.name}):
+            records = int(shards * MB_OF_SHARD * asked.seconds * 1e6) // RECORD_BYTES
+            with filled(shards, records) as (server, endpoint):
+                for case in CASES:
+                    if case.shards == shards and asked.only in case.name:
+                        line = measure(case, server, endpoint, records, str(hosts))
+                        say(line)
+                        if asked.results:
+                            keep(line, asked.results)
+    if asked.page:
+        marked.put(asked.page, "quotas", table([json.loads(line) for line in asked.results.read_text().splitlines()]))
+
+
+if __name__ == "__main__":
+    main()
