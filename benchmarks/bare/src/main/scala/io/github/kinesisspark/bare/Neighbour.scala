@@ -44,7 +44,7 @@ object Neighbour {
     println(
       ujson.Obj("mb" -> bytes.get / 1e6, "refused" -> refused.get.toDouble, "s" -> (System.nanoTime() - began) / 1e9)
     )
-    // Its calls go on.
+    // Its calls continue.
     Runtime.getRuntime.halt(0)
   }
 }
