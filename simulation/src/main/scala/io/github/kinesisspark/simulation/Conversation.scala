@@ -31,6 +31,9 @@ final class Conversation(wrong: String => Unit) {
   def unfollowed(executor: String, source: String): Option[Long] =
     orders.get((executor, source)).filter(_.isToBeFollowed).map(_.last)
 
+  /** Whether the last heartbeat named readers of an executor, and the last order had some. */
+  def isToRead(executor: String, source: String): Boolean = orders.get((executor, source)).exists(_.isToRead)
+
   /** An executor that did not answer in time gets its share of the shards again after minutes. */
   def hasSlow: Boolean = orders.valuesIterator.exists(_.isSlow)
 
@@ -139,6 +142,8 @@ object Conversation {
     def reported(applied: Long): Unit = known = applied
 
     def isToBeFollowed: Boolean = !isSlow && (isLost || (!isNamed && meantAt(last).exists(_.nonEmpty)))
+
+    def isToRead: Boolean = isNamed && meantAt(last).exists(_.nonEmpty)
 
     /** And not its answer alone, nor an order by which the executor reads what it reads already. */
     private def isLost = lost.contains(last) && last > known && meantAt(last) != meantAt(known)
