@@ -52,7 +52,8 @@ RECORD_BYTES = 1000
 SECONDS = 30
 LEAST_SHARE = 0.97
 # What polls beside the query, each with its records of an answer; once a second.
-LOOPS = {"a poller like Lambda": 100, "a poller like Firehose": 10_000}
+LAMBDA = "a poller like Lambda"
+LOOPS = {LAMBDA: 100, "a poller like Firehose": 10_000}
 
 
 @dataclass(frozen=True)
@@ -62,21 +63,24 @@ class Case:
     kind: str
     shards: int
     beside: str = ""
+    calls: int = 5
 
     @property
     def name(self) -> str:
         """As a person reads it."""
         called = "polling" if self.kind == "polling" else "fan-out"
-        return f"{called}, {self.shards} shards" + (f", beside {self.beside}" if self.beside else "")
+        fewer = "" if self.calls == Case.calls else f", callsPerSecond {self.calls}"
+        return f"{called}, {self.shards} shards{fewer}" + (f", beside {self.beside}" if self.beside else "")
 
 
 CASES = [
     *(Case(kind, shards) for shards in (16, 64) for kind in ("polling", "efo")),
     *(Case("polling", 16, beside) for beside in ("a second query", *LOOPS)),
+    Case("polling", 16, LAMBDA, calls=3),
 ]
 
 
-def query(endpoint: str, kind: str, records: str, hosts: str) -> None:
+def query(endpoint: str, kind: str, calls: str, records: str, hosts: str) -> None:
     """The program of a query's process: it reads once for each line of standard input, and prints the reading."""
     builder = session.builder("quotas", "local[2]").config("spark.driver.memory", QUERY_HEAP)
     builder = builder.config("spark.driver.extraJavaOptions", f"-Djdk.net.hosts.file={hosts}")
@@ -90,7 +94,7 @@ def query(endpoint: str, kind: str, records: str, hosts: str) -> None:
             endpoint=endpoint,
             credentials=StaticCredentials("local", "local"),
             starting_position=Position.trim_horizon(),
-            record_publisher=Polling() if kind == "polling" else EnhancedFanOut(f"query-{os.getpid()}"),
+            record_publisher=Polling(int(calls)) if kind == "polling" else EnhancedFanOut(f"query-{os.getpid()}"),
         )
         say(catch_up(spark, options, int(records), RECORD_BYTES))
     spark.stop()
@@ -135,7 +139,7 @@ def read(queries: Sequence[Child]) -> list[dict[str, Any]]:
 
 def measure(case: Case, server: Server, endpoint: str, records: int, hosts: str) -> dict[str, Any]:
     """One setting."""
-    command = [sys.executable, __file__, "--query", endpoint, case.kind, str(records), hosts]
+    command = [sys.executable, __file__, "--query", endpoint, case.kind, str(case.calls), str(records), hosts]
     queries = [Child(command) for _ in range(2 if case.beside == "a second query" else 1)]
     for each in queries:
         each.answer()
@@ -186,7 +190,7 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 def main() -> None:
     """Measures the settings that are wanted."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--query", nargs=4, help=argparse.SUPPRESS)
+    parser.add_argument("--query", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--results", type=Path, help="the file that keeps the lines")
     parser.add_argument("--page", type=Path, help="the page whose table shows the lines of that file")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="that a backlog takes as fast as shards allow")

@@ -11,7 +11,7 @@ import scala.concurrent.duration._
   * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. So a call waits for as long as the
   * last answer's bytes take at that rate, instead of being refused. A local server may have no such limit: until it has refused a call, an answer of
   * more bytes is followed by the next call at once, and the one after the refusal waits for these bytes. Where `callsPerSecond` leaves calls to
-  * others, no call comes at once.
+  * others, no call comes at once, and the same share of the bytes is left to them: otherwise no call of theirs would be taken while this reader catches up.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next
@@ -33,7 +33,7 @@ final case class PollingPace private (
     * @param behind the service says there is more to come
     */
   def afterRecords(bytes: Long, behind: Boolean): PollingPace = {
-    val taken = (bytes * QuotaMillis / BytesPerSecond).millis
+    val taken = (bytes * QuotaMillis / BytesPerSecond).millis * busy.toNanos / leastInterval(MostCallsPerSecond).toNanos
     val next  =
       if (metered) busy.max(taken)
       else if (behind && takesAllCalls && taken > busy) Duration.Zero

@@ -618,6 +618,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       pace.afterRecords(1000, behind = true).interval shouldBe 210.millis
     }
 
+    it("leaves the same share of the bytes to others as of the calls") {
+      PollingPace.of(4, isAws = true).afterRecords(4 << 20, behind = true).interval shouldBe 2550.millis
+      PollingPace.of(1, isAws = true).afterRecords(4 << 20, behind = true).interval shouldBe 10200.millis
+    }
+
     it("is none after an answer above 2 MiB/s with more to come, until the server, which isn't AWS, refuses a call") {
       val above = (2 << 20) / 4
       atFirst.afterRecords(above, behind = true).interval shouldBe Duration.Zero
