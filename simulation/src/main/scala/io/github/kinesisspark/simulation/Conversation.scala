@@ -141,9 +141,11 @@ object Conversation {
 
     def reported(applied: Long): Unit = known = applied
 
-    def isToBeFollowed: Boolean = !isSlow && (isLost || (!isNamed && meantAt(last).exists(_.nonEmpty)))
+    def isToBeFollowed: Boolean = !isSlow && (isLost || (!isNamed && hasShards))
 
-    def isToRead: Boolean = isNamed && meantAt(last).exists(_.nonEmpty)
+    def isToRead: Boolean = isNamed && hasShards
+
+    private def hasShards = meantAt(last).exists(_.nonEmpty)
 
     /** And not its answer alone, nor an order by which the executor reads what it reads already. */
     private def isLost = lost.contains(last) && last > known && meantAt(last) != meantAt(known)

@@ -57,9 +57,7 @@ private[coordinator] final class OrderSender(
     val undone = channel.reports.takeUndone()
     channel.reports.keepOnly(executors.present.map(_.id))
     val holding = assignments.holding
-    orders = orders.filter { case (executor, _) => holding(executor) }.transform { (executor, known) =>
-      undone.get(executor.id).fold(known)(known.undone)
-    }
+    orders = ReaderOrders.undone(orders.filter { case (executor, _) => holding(executor) }, undone)
     val wanted = reading.iterator.map { case (shard, position) =>
       ReadOrder.Task(shard, position, stops.get(shard), planning.ending(shard))
     }

@@ -28,9 +28,11 @@ private[coordinator] final case class OrdersMeanwhile(
   def epochs: Map[String, Long] = for ((executor, known) <- orders if reading(executor))
     yield executor.id -> known.epoch
 
-  /** An order may not have been carried out. */
-  def undone(executor: String, order: Long): OrdersMeanwhile =
-    copy(orders = orders.map { case (id, known) => id -> (if (id.id == executor) known.undone(order) else known) })
+  /** Orders may not have been carried out.
+    *
+    * @param last of each executor
+    */
+  def undone(last: Map[String, Long]): OrdersMeanwhile = copy(orders = ReaderOrders.undone(orders, last))
 
   /** An executor's readers are missing. */
   def renewed(executor: String): Option[(OrdersMeanwhile, Vector[Sent])] = renewedIf(executor)(!_.isUndone)

@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.coordinator
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.coordinator.ReaderOrders._
+import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 /** What one executor has been ordered to read, from which follows what it is to be ordered next: only what has changed. Pure.
@@ -127,6 +128,13 @@ private[coordinator] object ReaderOrders {
 
   /** Of an executor that has no order, or is lost and found again: it may know orders of up to that number. */
   def after(lastNumber: Long): ReaderOrders = none.copy(number = lastNumber)
+
+  /** Orders may not have been carried out.
+    *
+    * @param last of each executor
+    */
+  def undone(orders: Map[ExecutorId, ReaderOrders], last: Map[String, Long]): Map[ExecutorId, ReaderOrders] =
+    orders.transform((executor, known) => last.get(executor.id).fold(known)(known.undone))
 
   private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
 

@@ -66,9 +66,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     * @param send doesn't wait
     */
   def leave(orders: OrdersMeanwhile)(send: Vector[OrdersMeanwhile.Sent] => Unit): Unit = synchronized {
-    val known = undone.foldLeft(orders) { case (all, (executor, order)) => all.undone(executor, order) }
-    undone = Map.empty
-    meanwhile = Some(Meanwhile(known, send))
+    meanwhile = Some(Meanwhile(orders, send))
   }
 
   /** From now on the query's thread alone sends orders. Returns all that is ordered by now, if orders were left to other threads. */
@@ -85,10 +83,11 @@ final class ReaderReports(implicit runtime: Runtime) {
   def lost(executors: Set[ExecutorId], others: Set[ExecutorId]): Unit =
     orderedMeanwhile(_.without(executors, others)).foreach(_())
 
-  /** Changes the orders, and returns what sends the change, if there is one. */
+  /** Changes the orders, once they know what may not have been carried out, and returns what sends the change, if there is one. */
   private def orderedMeanwhile(
       change: OrdersMeanwhile => Option[(OrdersMeanwhile, Vector[OrdersMeanwhile.Sent])]
   ): Option[() => Unit] = synchronized {
+    meanwhile = meanwhile.map(left => left.copy(orders = left.orders.undone(takeUndone())))
     for {
       left        <- meanwhile
       (now, sent) <- change(left.orders)
@@ -123,12 +122,8 @@ final class ReaderReports(implicit runtime: Runtime) {
     }
   }
 
-  /** Where orders are left to other threads, the executor's next heartbeat has them sent again. */
   private def notDone(executor: String, order: Long): Unit = synchronized {
-    meanwhile match {
-      case Some(left) => meanwhile = Some(left.copy(orders = left.orders.undone(executor, order)))
-      case None       => undone += executor -> order.max(undone.getOrElse(executor, order))
-    }
+    undone += executor -> order.max(undone.getOrElse(executor, order))
     signal()
   }
 

@@ -11,12 +11,12 @@ import scala.concurrent.duration._
   * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. So a call waits for as long as the
   * last answer's bytes take at that rate, instead of being refused. A local server may have no such limit: until it has refused a call, an answer of
   * more bytes is followed by the next call at once, and the one after the refusal waits for these bytes. Where `callsPerSecond` leaves calls to
-  * others, no call comes at once, and the same share of the bytes is left to them: otherwise no call of theirs would be taken while this reader catches up.
+  * others, no call comes at once, and others get the same share of the bytes. Otherwise the service would refuse their calls while this reader catches up.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next
   * @param quiet    for how long nothing has come
-  * @param atQuota  for how long the bytes of the last answer take at the limit
+  * @param atQuota  for how long the bytes of the last answer take at this reader's share of the limit
   * @param metered  the service has the limit of bytes: it is AWS, or has refused a call
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords, limits]]
   */
@@ -33,7 +33,7 @@ final case class PollingPace private (
     * @param behind the service says there is more to come
     */
   def afterRecords(bytes: Long, behind: Boolean): PollingPace = {
-    val taken = (bytes * QuotaMillis / BytesPerSecond).millis * busy.toNanos / leastInterval(MostCallsPerSecond).toNanos
+    val taken = (bytes * QuotaMillis / BytesPerSecond).millis * busy.toNanos / LeastInterval.toNanos
     val next  =
       if (metered) busy.max(taken)
       else if (behind && takesAllCalls && taken > busy) Duration.Zero
@@ -41,7 +41,7 @@ final case class PollingPace private (
     copy(interval = next, quiet = Duration.Zero, atQuota = taken)
   }
 
-  private def takesAllCalls = busy == leastInterval(MostCallsPerSecond)
+  private def takesAllCalls = busy == LeastInterval
 
   /** @param behind  the service says there is more to come, though this answer was empty
     * @param readers that share the executor's cores
@@ -103,4 +103,7 @@ object PollingPace {
   }
 
   private def leastInterval(callsPerSecond: Int) = 1050.millis / callsPerSecond.toLong
+
+  /** Where no calls are left to others. */
+  private val LeastInterval = leastInterval(MostCallsPerSecond)
 }

@@ -222,13 +222,11 @@ final class PollingRecordPublisher(
           .decide(fault, history, reach.hasWorked(), now, runtime.ids.chance()) match {
           case RetryDecision.Retry(wait, failed) =>
             history = failed
-            fault match {
-              case _: Fault.Throttled if action == AwsCall.GetRecords && pace.metered => reportOthers(now)
-              case _                                                                  => ()
-            }
             pace = fault match {
-              case _: Fault.Throttled => pace.afterThrottling(wait)
-              case _                  => pace.afterFailure(wait)
+              case _: Fault.Throttled =>
+                if (action == AwsCall.GetRecords && pace.metered) reportOthers(now)
+                pace.afterThrottling(wait)
+              case _ => pace.afterFailure(wait)
             }
             report(action, fault)
             request()

@@ -90,18 +90,18 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
     val known = orders(task(0, 0))
 
     it("is sent again, whole, if the executor has not carried it out") {
-      val lost        = left(1 -> known).undone("1", known.number)
+      val lost        = left(1 -> known).undone(Map("1" -> known.number))
       val (now, sent) = lost.repeated("1", applied = known.number - 1).get
       sent.map { case (id, (_, change)) => (id, change.isOfAllShards, change.read) } shouldBe
         Seq((executor(1), true, Vector(task(0, 0))))
       now.repeated("1", applied = known.number - 1) shouldBe None
       lost.repeated("1", applied = known.number) shouldBe None
       lost.copy(resting = Set(executor(1))).repeated("1", applied = known.number - 1) shouldBe None
-      left(1 -> known).undone("2", known.number).repeated("1", applied = known.number - 1) shouldBe None
+      left(1 -> known).undone(Map("2" -> known.number)).repeated("1", applied = known.number - 1) shouldBe None
     }
 
     it("is followed by one of all shards where the executor takes others' then") {
-      val lost      = left(1 -> orders(task(1, 0)), 2 -> known).undone("2", known.number)
+      val lost      = left(1 -> orders(task(1, 0)), 2 -> known).undone(Map("2" -> known.number))
       val (_, sent) = lost.without(Set(executor(1)), Set(executor(2))).get
       sent.collect { case (id, (_, change)) if id == executor(2) => (change.isOfAllShards, change.read) } shouldBe
         Seq((true, Vector(task(0, 0), task(1, 0))))
