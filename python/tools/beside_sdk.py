@@ -26,7 +26,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -266,21 +266,27 @@ class Server:
 
     def _bare(self, program: str, *arguments: str) -> list[str]:
         trusted = [f"-Djavax.net.ssl.trustStore={self._trust_store}", "-Djavax.net.ssl.trustStorePassword=testkit"]
-        command = [
-            java(),
-            f"-Xmx{self._setting.heap}",
-            *(trusted if self.ca_bundle else []),
-            "-cp",
-            CLASS_PATH.read_text(),
-        ]
-        program = f"io.github.kinesisspark.bare.{program}"
-        printed = subprocess.run([*command, program, *arguments], stdout=subprocess.PIPE, text=True, check=True).stdout
+        command = bare(program, *arguments, heap=self._setting.heap, java_options=trusted if self.ca_bundle else ())
+        printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
         return [line for line in printed.splitlines() if line.startswith("{")]
 
 
-def java() -> str:
-    """The Java that runs the server and the loop."""
-    return server_command([])[0]
+def bare(program: str, *arguments: str, heap: str, java_options: Sequence[str] = ()) -> list[str]:
+    """The command of a program of benchmarks/bare, by the Java that runs the server."""
+    java = server_command([])[0]
+    name = f"io.github.kinesisspark.bare.{program}"
+    return [java, f"-Xmx{heap}", *java_options, "-cp", CLASS_PATH.read_text(), name, *arguments]
+
+
+@contextmanager
+def served(*arguments: str) -> Iterator[dict[str, Any]]:
+    """A server in a process of its own; what it announces."""
+    first, *rest = server_command(["--exit-with-stdin", *arguments])
+    child = Child([first, f"-Xmx{SERVER_HEAP}", *rest])
+    try:
+        yield child.answer()
+    finally:
+        child.end()
 
 
 @contextmanager
@@ -290,13 +296,8 @@ def filled(setting: Setting, records: int) -> Iterator[Server]:
         files = {name: str(Path(directory) / name) for name in ("certificate.pem", "trust.p12")}
         tls = ["--tls-port", "0", "--tls-certificate-file", files["certificate.pem"]]
         tls += ["--tls-trust-store", files["trust.p12"]]
-        arguments = ["--exit-with-stdin", "--stream", f"{STREAM}:{setting.shards}", *(tls if setting.tls else [])]
-        first, *rest = server_command(arguments)
-        child = Child([first, f"-Xmx{SERVER_HEAP}", *rest])
-        try:
-            yield Server(child.answer(), Path(directory), setting, records)
-        finally:
-            child.end()
+        with served("--stream", f"{STREAM}:{setting.shards}", *(tls if setting.tls else [])) as announced:
+            yield Server(announced, Path(directory), setting, records)
 
 
 class Progress(StreamingQueryListener):
@@ -344,9 +345,7 @@ class Progress(StreamingQueryListener):
 
 def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle: str) -> None:
     """The program of a query's process: a line of standard input names a query's stream, and its reading is printed."""
-    builder = session.builder("beside-sdk", "local[2]").config("spark.driver.memory", QUERY_HEAP)
-    spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session_of_query("beside-sdk")
     system = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
     say({"java": f"{system.getProperty('java.vm.name')} {system.getProperty('java.version')}"})
     where: dict[str, Any] = {
@@ -371,6 +370,15 @@ def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle
             )
             say(catch_up(spark, options, int(records), int(record_bytes)))
     spark.stop()
+
+
+def session_of_query(name: str, config: dict[str, Any] | None = None) -> SparkSession:
+    """The session of a query's process."""
+    builder = session.builder(name, "local[2]").config("spark.driver.memory", QUERY_HEAP)
+    builder = builder.config(map=config or {}).config("spark.ui.enabled", "false")
+    spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    return spark
 
 
 class Stopwatch:
@@ -472,10 +480,15 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
         "turns": measured,
         "commit": connector_commit(),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB, "
-        f"{platform.system()} {platform.machine()}",
+        "machine": machine(),
         "versions": f"{query.java}, Spark {version('spark')}, AWS SDK {version('awsSdk')}",
     }
+
+
+def machine() -> str:
+    """What all is measured on."""
+    memory = round(psutil.virtual_memory().total / 2**30)
+    return f"{psutil.cpu_count()} cores, {memory} GiB, {platform.system()} {platform.machine()}"
 
 
 def connector_commit() -> str:
@@ -492,6 +505,13 @@ def keep(line: dict[str, Any], file: Path) -> None:
     before = file.read_text().splitlines() if file.exists() else []
     others = [other for other in before if json.loads(other)["name"] != line["name"]]
     file.write_text("\n".join([*others, json.dumps(line)]) + "\n")
+
+
+def newest(files: Iterable[Path], names: Iterable[str]) -> list[dict[str, Any]]:
+    """The newest line of each setting that files keep, in the order of the names."""
+    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
+    of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
+    return [of[name] for name in names if name in of]
 
 
 def main() -> None:

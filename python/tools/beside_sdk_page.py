@@ -8,13 +8,13 @@ and a setting without a line as not measured.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import beside_sdk
 import marked
 import picture
 from beside_sdk import SETTINGS, SINKS, Setting
@@ -40,9 +40,7 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 def newest(results: Path) -> list[Line]:
     """The newest line of each setting, in the order of the page."""
-    lines = [json.loads(line) for file in results.glob("*-beside-sdk.jsonl") for line in file.read_text().splitlines()]
-    of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
-    return [of[name] for name in BY_NAME if name in of]
+    return beside_sdk.newest(results.glob("*-beside-sdk.jsonl"), BY_NAME)
 
 
 def called(line: Line) -> str:

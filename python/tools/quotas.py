@@ -6,13 +6,13 @@ a second query, and beside a loop that polls each shard once a second for 100 re
 all that an answer holds, as Firehose does. Each query has a JVM, reads the backlog twice, and the second reading
 counts, from the query's making to the end of the last batch. Each setting has one turn.
 
-Prints a line of JSON for each setting. `--results` names a file that keeps it, and `--page` one whose table shows it.
+Prints a line of JSON for each setting. `--results` names a file that keeps it, `NAME-quotas.jsonl`, and
+`--page` a page whose table shows the newest lines of all such files there.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import socket
 import sys
@@ -25,25 +25,24 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import marked
-import psutil  # type: ignore[import-untyped]
 from beside_sdk import (
-    CLASS_PATH,
-    QUERY_HEAP,
-    SERVER_HEAP,
     STREAM,
     Child,
     Server,
     Setting,
+    bare,
     catch_up,
     connector_commit,
-    java,
     keep,
+    machine,
+    newest,
     rounded,
     say,
+    served,
+    session_of_query,
 )
 
-from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Position, StaticCredentials, session
-from kinesis_spark.local.server import server_command
+from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Position, StaticCredentials
 
 # A name as an interface endpoint of AWS's has, which only the queries know.
 AWS_NAME = "vpce-1-test.kinesis.us-east-1.vpce.amazonaws.com"
@@ -82,10 +81,7 @@ CASES = [
 
 def query(endpoint: str, kind: str, calls: str, records: str, hosts: str) -> None:
     """The program of a query's process: it reads once for each line of standard input, and prints the reading."""
-    builder = session.builder("quotas", "local[2]").config("spark.driver.memory", QUERY_HEAP)
-    builder = builder.config("spark.driver.extraJavaOptions", f"-Djdk.net.hosts.file={hosts}")
-    spark = builder.config("spark.ui.enabled", "false").config("spark.ui.showConsoleProgress", "false").getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
+    spark = session_of_query("quotas", {"spark.driver.extraJavaOptions": f"-Djdk.net.hosts.file={hosts}"})
     say({"ready": True})
     for _ in sys.stdin:
         options = KinesisOptions(
@@ -103,31 +99,15 @@ def query(endpoint: str, kind: str, calls: str, records: str, hosts: str) -> Non
 @contextmanager
 def filled(shards: int, records: int) -> Iterator[tuple[Server, str]]:
     """A server with quotas that has the backlog, and its endpoint under AWS's name."""
-    with TemporaryDirectory() as directory:
-        arguments = ["--exit-with-stdin", "--limits", "--stream", f"{STREAM}:{shards}"]
-        first, *rest = server_command(arguments)
-        child = Child([first, f"-Xmx{SERVER_HEAP}", *rest])
-        try:
-            announced = child.answer()
-            server = Server(announced, Path(directory), Setting("quotas", "polling", shards=shards), records)
-            yield server, f"http://{AWS_NAME}:{announced['endpoint'].rsplit(':', 1)[1]}"
-        finally:
-            child.end()
+    with TemporaryDirectory() as directory, served("--limits", "--stream", f"{STREAM}:{shards}") as announced:
+        server = Server(announced, Path(directory), Setting("quotas", "polling", shards=shards), records)
+        yield server, f"http://{AWS_NAME}:{announced['endpoint'].rsplit(':', 1)[1]}"
 
 
 def loop(endpoint: str, limit: int) -> Child:
     """A poller that reads until it is ended."""
-    arguments = {"endpoint": endpoint, "stream": STREAM, "pause": 1000, "limit": limit}
-    return Child(
-        [
-            java(),
-            "-Xmx2g",
-            "-cp",
-            CLASS_PATH.read_text(),
-            "io.github.kinesisspark.bare.Neighbour",
-            *(f"{name}={value}" for name, value in arguments.items()),
-        ]
-    )
+    given = {"endpoint": endpoint, "stream": STREAM, "pause": 1000, "limit": limit}
+    return Child(bare("Neighbour", *(f"{name}={value}" for name, value in given.items()), heap="2g"))
 
 
 def read(queries: Sequence[Child]) -> list[dict[str, Any]]:
@@ -146,9 +126,7 @@ def measure(case: Case, server: Server, endpoint: str, records: int, hosts: str)
     read(queries)
     beside = loop(server.endpoint, LOOPS[case.beside]) if case.beside in LOOPS else None
     readings = read(queries)
-    other: dict[str, Any] = {}
-    if beside is not None:
-        other = beside.last()
+    other = {} if beside is None else beside.last()
     for each in queries:
         each.end()
     allowed = case.shards * MB_OF_SHARD
@@ -162,7 +140,7 @@ def measure(case: Case, server: Server, endpoint: str, records: int, hosts: str)
         "beside_share": rounded(other["mb"] / other["s"] / allowed) if other else 0.0,
         "commit": connector_commit(),
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": f"{psutil.cpu_count()} cores, {round(psutil.virtual_memory().total / 2**30)} GiB",
+        "machine": machine(),
     }
 
 
@@ -192,7 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--query", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--results", type=Path, help="the file that keeps the lines")
-    parser.add_argument("--page", type=Path, help="the page whose table shows the lines of that file")
+    parser.add_argument("--page", type=Path, help="the page whose table shows the newest lines beside that file")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="that a backlog takes as fast as shards allow")
     parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
     asked = parser.parse_args()
@@ -212,7 +190,8 @@ def main() -> None:
                         if asked.results:
                             keep(line, asked.results)
     if asked.page:
-        marked.put(asked.page, "quotas", table([json.loads(line) for line in asked.results.read_text().splitlines()]))
+        kept = newest(asked.results.parent.glob("*-quotas.jsonl"), [case.name for case in CASES])
+        marked.put(asked.page, "quotas", table(kept))
 
 
 if __name__ == "__main__":

@@ -2,11 +2,14 @@ package io.github.kinesisspark.bare
 
 import java.net.URI
 
+import scala.jdk.CollectionConverters._
+
 import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, StaticCredentialsProvider}
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
 import software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+import software.amazon.awssdk.services.kinesis.model.ShardIteratorType
 
 /** The AWS SDK's own client for a local server. */
 private[bare] object BareClient {
@@ -20,6 +23,15 @@ private[bare] object BareClient {
 
   /** @param bytes of each record */
   def recordsOfCall(bytes: Int): Int = MostRecords.min(MostBytes / bytes).max(1)
+
+  def shardIds(client: KinesisAsyncClient, stream: String): Vector[String] =
+    client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.map(_.shardId).toVector
+
+  /** An iterator at the shard's oldest record. */
+  def oldest(client: KinesisAsyncClient, stream: String, shard: String): String = client
+    .getShardIterator(r => r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit)
+    .join()
+    .shardIterator
 
   /** @param isHttp2 HTTP/2, or else HTTP/1.1
     * @param window  of a stream of HTTP/2, in bytes

@@ -4,8 +4,6 @@ import java.net.URI
 import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.AtomicLong
 
-import scala.jdk.CollectionConverters._
-
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
@@ -63,15 +61,7 @@ private final class Backlog(client: KinesisAsyncClient, stream: String, records:
     * @param limit records of an answer at most
     */
   def poll(limit: Int): Unit = {
-    shardIds.foreach { shard =>
-      val iterator = client
-        .getShardIterator(r =>
-          r.streamName(stream).shardId(shard).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
-        )
-        .join()
-        .shardIterator
-      poll(iterator, limit)
-    }
+    shardIds.foreach(shard => poll(BareClient.oldest(client, stream, shard), limit))
     all.join()
   }
 
@@ -136,6 +126,5 @@ private final class Backlog(client: KinesisAsyncClient, stream: String, records:
   private lazy val arn =
     client.describeStreamSummary(r => r.streamName(stream): Unit).join().streamDescriptionSummary.streamARN
 
-  private def shardIds: Vector[String] =
-    client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.map(_.shardId).toVector
+  private def shardIds = BareClient.shardIds(client, stream)
 }

@@ -4,10 +4,6 @@ import java.net.URI
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicLong
 
-import scala.jdk.CollectionConverters._
-
-import software.amazon.awssdk.services.kinesis.model._
-
 /** Polls each shard of a stream from its oldest record on, once in each pause, as a Lambda trigger or a Firehose stream does, whether calls are refused or not.
   * It ends when standard input does, and prints a JSON line: MB, refused calls and seconds.
   *
@@ -34,12 +30,7 @@ object Neighbour {
         later.execute(() => poll(if (error == null) answer.nextShardIterator else iterator))
       }: Unit
 
-    client.listShards(r => r.streamName(stream): Unit).join().shards.asScala.foreach { shard =>
-      val start = client.getShardIterator(r =>
-        r.streamName(stream).shardId(shard.shardId).shardIteratorType(ShardIteratorType.TRIM_HORIZON): Unit
-      )
-      poll(start.join().shardIterator)
-    }
+    BareClient.shardIds(client, stream).foreach(shard => poll(BareClient.oldest(client, stream, shard)))
     while (System.in.read() >= 0) ()
     println(
       ujson.Obj("mb" -> bytes.get / 1e6, "refused" -> refused.get.toDouble, "s" -> (System.nanoTime() - began) / 1e9)
