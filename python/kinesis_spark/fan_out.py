@@ -57,7 +57,7 @@ class Polling:
 
     Attributes:
         calls_per_second: how many calls a shard with records gets at most, from 1 to 5. Less leaves room for others who
-            poll the same stream: as large a share of a shard's bytes as of its calls.
+            poll the same stream: the same share of a shard's bytes as of its calls.
 
     Raises:
         InvalidOptionError: for a number that can't be right.

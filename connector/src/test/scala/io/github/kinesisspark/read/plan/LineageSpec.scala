@@ -42,7 +42,7 @@ class LineageSpec extends AnyFunSpec with Matchers {
       Lineage(listing).entering(known(6 -> reading)) shouldBe empty
     }
 
-    it("are only those that parents have named while all listings may be older than a shard of the offset") {
+    it("are only shards that a parent has just named, while listings may be older than the offset") {
       val old = Seq(shardOf(0, closed = false))
       Lineage(old).entering(known(2 -> reading)) shouldBe empty
       Lineage(old).entering(known(2 -> ShardEnd)) shouldBe empty

@@ -618,7 +618,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       pace.afterRecords(1000, behind = true).interval shouldBe 210.millis
     }
 
-    it("leaves the same share of the bytes to others as of the calls") {
+    it("leaves others the same share of the bytes as of the calls") {
       PollingPace.of(4, isAws = true).afterRecords(4 << 20, behind = true).interval shouldBe 2550.millis
       PollingPace.of(1, isAws = true).afterRecords(4 << 20, behind = true).interval shouldBe 10200.millis
     }
