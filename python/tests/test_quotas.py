@@ -9,8 +9,7 @@ import quotas
 
 
 def line(share: float, others: list[float] | None = None, beside: float = 0.0) -> dict[str, Any]:
-    allowed = 16 * quotas.MB_OF_SHARD
-    readings = [{"mb_per_s": each * allowed, "refused": 3, "cpu_s_per_gb": 9.5} for each in (share, *(others or []))]
+    readings = [{"share": each, "refused": 3, "cpu_s_per_gb": 9.5} for each in (share, *(others or []))]
     return {
         "name": "polling, 16 shards",
         "shards": 16,
@@ -36,3 +35,9 @@ def test_a_query_alone_has_a_goal_and_one_beside_another_poller_shows_both_share
     measured: dict[str, Any], shown: str
 ) -> None:
     assert f"| polling, 16 shards | {shown}\n" in quotas.table([measured])
+
+
+def test_a_backlog_takes_as_long_as_the_fullest_shard_does_at_two_mib_a_second() -> None:
+    every = sum(quotas.RECORD_BYTES + len(str(number)) for number in range(1000)) / quotas.BYTES_OF_SHARD
+    assert quotas.least_seconds(1, 1000) == pytest.approx(every)
+    assert every / 4 < quotas.least_seconds(4, 1000) < every / 3

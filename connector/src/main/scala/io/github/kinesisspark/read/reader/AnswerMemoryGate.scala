@@ -10,6 +10,7 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import io.github.kinesisspark.aws.ResponseFilter
 import io.github.kinesisspark.read.reader.AnswerMemoryGate._
 import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
+import io.github.kinesisspark.runtime.Runtime
 
 /** Memory for one answer to GetRecords. What the answer is expected to need was taken before the call; its `Content-Length` says what it does need. If
   * that is more, what was taken is given back, the bytes of the answer wait in the network, and all of it is taken at once: answers that wait for
@@ -20,11 +21,13 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   * @param taken bytes of memory, which are the gate's from now on
   * @param body  sees the bytes that the gate lets through
   */
-final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: ResponseFilter) extends ResponseFilter {
+final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: ResponseFilter)(implicit runtime: Runtime)
+    extends ResponseFilter {
   // Guarded by `this`.
   private var held    = taken
   private var awaited = Option.empty[Long]
   private var closed  = false
+  private var began   = Option.empty[Long]
 
   /** The memory that was taken for the answer: it is the caller's now. What comes later is given back. */
   def takeOver(): Long = synchronized {
@@ -37,9 +40,15 @@ final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: Re
   /** Bytes of memory that the answer needs and has not got. */
   def missing: Option[Long] = synchronized(awaited)
 
+  /** When the answer began to come, by the clock: the service had made it by then. */
+  def answered: Option[Long] = synchronized(began)
+
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] = {
     val needed   = MemoryBudget.forDecoding(memory.capacity, lengthOf(answer), Forms)
-    val isEnough = synchronized(closed || needed <= held)
+    val isEnough = synchronized {
+      began = Some(runtime.clock.nanos())
+      closed || needed <= held
+    }
     body.through(answer, if (isEnough) bytes else to => bytes.subscribe(new Waiting(needed, to)))
   }
 

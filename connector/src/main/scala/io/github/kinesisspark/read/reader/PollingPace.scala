@@ -8,37 +8,69 @@ import scala.concurrent.duration._
   * allowed are used. A shard that stays empty is asked less and less often, so that a record waits for about a quarter of the time that
   * nothing has come. After a refusal or a failure, [[io.github.kinesisspark.aws.RetryPolicy]] says how long to wait.
   *
-  * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s. So a call waits for as long as the
-  * last answer's bytes take at that rate, instead of being refused. A local server may have no such limit: until it has refused a call, an answer of
-  * more bytes is followed by the next call at once, and the one after the refusal waits for these bytes. Where `callsPerSecond` leaves calls to
-  * others, no call comes at once, and others get the same share of the bytes. Otherwise the service would refuse their calls while this reader catches up.
+  * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s, whoever makes them. So a call waits for
+  * as long as the last answer's bytes take at that rate, and no answer has more than a second gives: the calls of others are answered in between. A local
+  * server may have no such limit: until it has refused a call, an answer of more bytes is followed by the next call at once. Where `callsPerSecond` leaves
+  * calls to others, no call comes at once, and others get the same share of the bytes. Otherwise the service would refuse their calls while this reader
+  * catches up.
+  *
+  * A shard refuses at most one call a minute of its only reader. For a minute after another refusal it is thought to be shared,
+  * and each answer leaves a tenth of its time to others: less is lost by that than by refused calls.
   *
   * @param busy     the least interval
-  * @param interval from the start of one call to the start of the next
+  * @param interval from the start of one call to the start of the next, at least
   * @param quiet    for how long nothing has come
-  * @param atQuota  for how long the bytes of the last answer take at this reader's share of the limit
+  * @param taken    for how long the bytes of the last answer take at this reader's share of the limit
   * @param metered  the service has the limit of bytes: it is AWS, or has refused a call
+  * @param trip     how long a call takes at least until its answer begins; none before the first answer with records
+  * @param refused  when it last refused a call since then, by the clock
+  * @param shared   until when it is thought to have other pollers
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords, limits]]
   */
 final case class PollingPace private (
     busy: FiniteDuration,
     interval: FiniteDuration,
     quiet: FiniteDuration,
-    atQuota: FiniteDuration,
-    metered: Boolean
+    taken: FiniteDuration,
+    metered: Boolean,
+    private val trip: Option[FiniteDuration],
+    private val refused: Option[Long],
+    private val shared: Option[Long]
 ) {
   import PollingPace._
 
+  /** When the next call is due, by the clock.
+    *
+    * @param asked   when the last call began, or failed
+    * @param counted when the service had counted the bytes of the last answer, at the latest
+    */
+  def due(asked: Long, counted: Long): Long = {
+    val called = asked + interval.toNanos
+    val own    = if (isShared(counted)) taken + taken / ShareOfOthers else taken
+    if (metered) called.max(counted + own.toNanos - onTheWay) else called
+  }
+
+  /** Of the next call, which may begin earlier by that. */
+  private def onTheWay = trip.fold(0L)(_.toNanos / 2)
+
+  /** Others seem to poll the shard, too. */
+  def isShared(now: Long): Boolean = shared.exists(now < _)
+
+  /** Bytes to ask for.
+    *
+    * @param wanted if there is no limit
+    */
+  def answer(wanted: Long): Long = if (metered) wanted.min(BytesPerSecond) else wanted
+
   /** @param bytes  of data and keys in the answer
     * @param behind the service says there is more to come
+    * @param took   until the answer began
     */
-  def afterRecords(bytes: Long, behind: Boolean): PollingPace = {
-    val taken = (bytes * QuotaMillis / BytesPerSecond).millis * busy.toNanos / LeastInterval.toNanos
-    val next  =
-      if (metered) busy.max(taken)
-      else if (behind && takesAllCalls && taken > busy) Duration.Zero
-      else busy
-    copy(interval = next, quiet = Duration.Zero, atQuota = taken)
+  def afterRecords(bytes: Long, behind: Boolean, took: FiniteDuration): PollingPace = {
+    val time  = (bytes * 1000 / BytesPerSecond + Spare).millis * busy.toNanos / LeastInterval.toNanos
+    val next  = if (!metered && behind && takesAllCalls && time > busy) Duration.Zero else busy
+    val least = trip.fold(took)(before => took.min(before + (took - before) / TripsRemembered))
+    copy(interval = next, quiet = Duration.Zero, taken = time, trip = Some(least))
   }
 
   private def takesAllCalls = busy == LeastInterval
@@ -47,22 +79,26 @@ final case class PollingPace private (
     * @param readers that share the executor's cores
     */
   def afterEmpty(behind: Boolean, readers: Int): PollingPace =
-    if (behind) copy(interval = busy, quiet = Duration.Zero)
+    if (behind) copy(interval = busy, quiet = Duration.Zero, taken = Duration.Zero)
     else {
       val longer = quiet + interval
-      copy(interval = (longer / 4).min(idle(readers)).max(busy), quiet = longer)
+      copy(interval = (longer / 4).min(idle(readers)).max(busy), quiet = longer, taken = Duration.Zero)
     }
 
   /** @param wait before the next attempt */
   def afterFailure(wait: FiniteDuration): PollingPace = copy(interval = busy + wait)
 
-  /** After a throttled call. The first time, the reason may be the limit of bytes a second: the next call then also waits for the last answer's bytes.
+  /** After a throttled call, the reason of which may be the limit of bytes a second.
     *
     * @param wait before the next attempt
     */
-  def afterThrottling(wait: FiniteDuration): PollingPace = {
-    val failed = afterFailure(wait)
-    if (metered) failed else failed.copy(interval = failed.interval.max(atQuota), metered = true)
+  def afterThrottling(wait: FiniteDuration, now: Long): PollingPace = {
+    val again = refused.exists(now - _ < Alone.toNanos)
+    afterFailure(wait).copy(
+      metered = true,
+      refused = Option.when(metered)(now),
+      shared = if (again) Some(now + Alone.toNanos) else shared
+    )
   }
 }
 
@@ -74,10 +110,16 @@ object PollingPace {
   /** Of one shard, for all its pollers. */
   private[kinesisspark] val MostCallsPerSecond = 5
 
-  /** How long the bytes take that a shard gives in a second. It is a little more than a second: a call that gets to the service faster than the one
-    * before must not come too early.
-    */
-  private val QuotaMillis = 1020
+  /** In which a shard refuses no two calls of its only reader. */
+  private[reader] val Alone = 1.minute
+
+  private val ShareOfOthers = 10L
+
+  /** About how many calls that take longer it needs to be believed. */
+  private val TripsRemembered = 16L
+
+  /** Milliseconds for the resolution of clocks. */
+  private val Spare = 5
 
   /** The least and the greatest interval of a shard that has had nothing for a while. */
   private[kinesisspark] val Idle       = 1.second
@@ -99,7 +141,16 @@ object PollingPace {
     */
   def of(callsPerSecond: Int, isAws: Boolean): PollingPace = {
     val busy = leastInterval(callsPerSecond)
-    PollingPace(busy, busy, quiet = Duration.Zero, atQuota = Duration.Zero, metered = isAws)
+    PollingPace(
+      busy,
+      busy,
+      quiet = Duration.Zero,
+      taken = Duration.Zero,
+      metered = isAws,
+      trip = None,
+      refused = None,
+      shared = None
+    )
   }
 
   private def leastInterval(callsPerSecond: Int) = 1050.millis / callsPerSecond.toLong

@@ -64,14 +64,16 @@ final class PollingRecordPublisher(
 
   /** The last answer held all that there was. */
   private var caughtUp = false
-  private var lastCall = Option.empty[Long]
 
-  /** When a call was refused though this reader keeps to the shard's limits. */
-  private var refused = Option.empty[Long]
+  /** When the next call may begin. */
+  private var due = start
+
+  /** When the service had counted the last answer's bytes, at the latest. */
+  private var counted = start
 
   override def request(): Unit = if (!closed) {
-    val due = lastCall.fold(start)(_ + pace.interval.toNanos) - runtime.clock.nanos()
-    if (due <= 0) takeMemory() else worker.schedule(due)(takeMemory()): Unit
+    val wait = due - runtime.clock.nanos()
+    if (wait <= 0) takeMemory() else worker.schedule(wait)(takeMemory()): Unit
   }
 
   override def close(): Unit = if (over.compareAndSet(false, true)) whenClosed()
@@ -79,7 +81,7 @@ final class PollingRecordPublisher(
   private def closed = over.get
 
   /** Bytes that an answer of a shard that is behind is to have, about. */
-  private def wanted = MemoryBudget.answer(sink.memory.share)
+  private def wanted = pace.answer(MemoryBudget.answer(sink.memory.share))
 
   private def where = RecordPublisher.place(shard, position)
 
@@ -117,12 +119,14 @@ final class PollingRecordPublisher(
       val asked = runtime.clock.nanos()
       iterator match {
         case Some(it) =>
-          lastCall = Some(asked)
           val body = new RecordExtractor
           val own  = new AnswerMemoryGate(sink.memory, reserved, body)
           gate = Some(own)
           reserved = 0
-          whenDone(AwsCall.GetRecords, getRecords(it, own))(accept(asked, _, body))
+          whenDone(AwsCall.GetRecords, getRecords(it, own)) { answer =>
+            counted = own.answered.getOrElse(runtime.clock.nanos())
+            accept(asked, answer, body)
+          }
         case None =>
           whenDone(AwsCall.GetShardIterator, getIterator()) { it =>
             iterator = Some(it)
@@ -156,8 +160,9 @@ final class PollingRecordPublisher(
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
-      if (records.nonEmpty) pace.afterRecords(totals.bytes, behind > 0)
+      if (records.nonEmpty) pace.afterRecords(totals.bytes, behind > 0, (counted - asked).nanos)
       else pace.afterEmpty(behind > 0, readers())
+    due = pace.due(asked, counted)
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
@@ -201,21 +206,20 @@ final class PollingRecordPublisher(
   private def retry(action: AwsCall, failure: Throwable): Unit = {
     val now   = runtime.clock.nanos()
     val fault = FaultClassifier.classify(failure)
-    lastCall = Some(now)
     fault match {
       case _ if missing > 0 =>
         // The time of the call was too short for its memory. That is taken first now.
         iterator = None
-        request()
+        again(now)
       case _: Fault.ExpiredIterator =>
         // Not at once: a server may say so of every iterator.
         iterator = None
-        request()
+        again(now)
       case _: Fault.InvalidArgument if iterator.nonEmpty && history.failures == 0 =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
         iterator = None
         history = history.copy(failures = 1)
-        request()
+        again(now)
       case _ =>
         RetryPolicy
           .of(action, reach.retries)
@@ -223,13 +227,11 @@ final class PollingRecordPublisher(
           case RetryDecision.Retry(wait, failed) =>
             history = failed
             pace = fault match {
-              case _: Fault.Throttled =>
-                if (action == AwsCall.GetRecords && pace.metered) reportOthers(now)
-                pace.afterThrottling(wait)
-              case _ => pace.afterFailure(wait)
+              case _: Fault.Throttled if action == AwsCall.GetRecords => pace.afterThrottling(wait, now)
+              case _                                                  => pace.afterFailure(wait)
             }
-            report(action, fault)
-            request()
+            report(action, fault, now)
+            again(now)
           case RetryDecision.GiveUp(failed) =>
             close()
             sink.fail(KinesisFault.exception(action, where, fault, failed.failures))
@@ -237,21 +239,21 @@ final class PollingRecordPublisher(
     }
   }
 
-  /** A shard that nobody else polls refuses at most one call a minute. */
-  private def reportOthers(now: Long): Unit = {
-    if (refused.exists(now - _ < Alone.toNanos))
-      runtime.lines.warn(log, s"shared ${shard.stream}", shard)(
-        s"$shard is polled by others too: it has refused GetRecords twice within ${Alone.toSeconds} s, though this reader takes no more than a shard gives " +
-          "(5 calls and 2 MiB a second, for all pollers together). Look for a Lambda trigger, a Firehose stream, a KCL application or another " +
-          "query. Lower polling.callsPerSecond of all pollers, or read by fan-out (recordPublisher=efo)."
-      )
-    refused = Some(now)
+  private def again(failed: Long): Unit = {
+    due = pace.due(failed, counted)
+    request()
   }
 
-  private def report(action: AwsCall, fault: Fault): Unit = fault match {
+  private def report(action: AwsCall, fault: Fault, now: Long): Unit = fault match {
     case _: Fault.Throttled =>
       telemetry.throttled(shard)
       log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")
+      if (pace.isShared(now))
+        runtime.lines.warn(log, s"shared ${shard.stream}", shard)(
+          s"$shard is polled by others too: it has refused GetRecords twice within ${PollingPace.Alone.toSeconds} s, though this reader takes no more than " +
+            "a shard gives (5 calls and 2 MiB a second, for all pollers together). Look for a Lambda trigger, a Firehose stream, a KCL application or another " +
+            "query. Lower polling.callsPerSecond of all pollers, or read by fan-out (recordPublisher=efo)."
+        )
     case _ =>
       telemetry.failed()
       // The iterator may be what the failure is about, and it ages while we wait.
@@ -301,8 +303,6 @@ object PollingRecordPublisher {
 
   /** Bytes to expect of a shard that was read to its end a moment ago. */
   private val FewRecords = 64L << 10
-
-  private val Alone = 1.minute
 
   /** A call ends by its own time limit; this one is for what the SDK never completes. */
   private val StuckAfter = 90.seconds

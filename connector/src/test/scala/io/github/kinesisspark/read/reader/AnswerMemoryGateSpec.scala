@@ -9,6 +9,8 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.http.SdkHttpResponse
 
+import io.github.kinesisspark.JvmRuntime.runtime
+
 class AnswerMemoryGateSpec extends AnyFunSpec with Matchers {
   private val KB = 1L << 10
 
