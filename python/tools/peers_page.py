@@ -24,6 +24,7 @@ READERS = {
 }
 WAYS = {
     "polling": "polling",
+    "polling without pauses": "polling, no pause between calls",
     "fan-out": "fan-out",
     "real-time polling": "polling, real-time mode",
     "real-time fan-out": "fan-out, real-time mode",

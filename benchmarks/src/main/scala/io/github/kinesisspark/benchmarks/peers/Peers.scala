@@ -167,9 +167,9 @@ object Peers {
     }
 
     val measurements =
-      reader.latencies.flatMap { way =>
+      (reader.latencies ++ reader.catchUps).distinct.flatMap { way =>
         Option.when(reader.catchUps.contains(way))((s"catch-up by $way", () => catchingUp(way))) ++
-          Seq((s"latency by $way", () => latency(way)))
+          Option.when(reader.latencies.contains(way))((s"latency by $way", () => latency(way)))
       }
     measurements.iterator.flatMap { case (name, measure) =>
       if (isTimeLeft) measure()

@@ -42,10 +42,13 @@ object Reader {
 
   private val Both = Seq("polling", "fan-out")
 
+  /** Without the pause between two calls of a shard that the reader makes by itself. */
+  private val Unpaused = "polling without pauses"
+
   private object Connector
       extends OfScala("connector", "ConnectorPeer", Both, Both ++ Seq("real-time polling", "real-time fan-out"))
-  private object Flink extends OfScala("flink", "FlinkPeer", Both, Both)
-  private object Kcl   extends OfScala("kcl", "KclPeer", Both, Both, hasLeases = true)
+  private object Flink extends OfScala("flink", "FlinkPeer", Both :+ Unpaused, Both)
+  private object Kcl   extends OfScala("kcl", "KclPeer", Both :+ Unpaused, Both, hasLeases = true)
 
   private object Boto3 extends Reader("boto3", Seq("polling"), Seq("polling")) {
     override def command(programs: Path, python: String): Seq[String] =

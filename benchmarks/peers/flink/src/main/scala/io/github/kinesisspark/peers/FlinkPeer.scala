@@ -21,7 +21,7 @@ object FlinkPeer extends Peer {
   override def about: String =
     s"`FlinkKinesisConsumer` of flink-connector-kinesis ${Peer.version("flink-connector-kinesis")}, " +
       s"Flink ${Peer.version("flink-streaming-java")}, mini-cluster, parallelism ${Peer.Parallelism}, default options, " +
-      s"a checkpoint in memory each ${CheckpointMillis / 1000} s, no watermarks. A chained map takes the bytes, and `DiscardingSink` follows."
+      s"a checkpoint in memory each ${CheckpointMillis / 1000} s, no watermarks; without pauses `${ConsumerConfigConstants.SHARD_GETRECORDS_INTERVAL_MILLIS}` is 0. A chained map takes the bytes, and `DiscardingSink` follows."
 
   // Flink's sources of this kind are deprecated, and this connector has none of the other kind.
   @nowarn("cat=deprecation")
@@ -36,6 +36,7 @@ object FlinkPeer extends Peer {
       options.setProperty(ConsumerConfigConstants.RECORD_PUBLISHER_TYPE, "EFO")
       options.setProperty(ConsumerConfigConstants.EFO_CONSUMER_NAME, "flink")
     }
+    if (way == Peer.Unpaused) options.setProperty(ConsumerConfigConstants.SHARD_GETRECORDS_INTERVAL_MILLIS, "0")
     val environment = StreamExecutionEnvironment.createLocalEnvironment(Peer.Parallelism)
     environment.enableCheckpointing(CheckpointMillis)
     environment

@@ -39,7 +39,7 @@ object KclPeer extends Peer {
 
   override def about: String =
     s"amazon-kinesis-client ${Peer.version("amazon-kinesis-client")} with DynamoDB Local, one `Scheduler`, default options but: " +
-      s"`idleTimeBetweenReadsInMillis` $IdleMillis, as the service's documentation has it for low latency, " +
+      s"`idleTimeBetweenReadsInMillis` $IdleMillis, as the service's documentation has it for low latency, and 0 without pauses, " +
       s"`failoverTimeMillis` $FailoverMillis, for a quicker start, and no CloudWatch metrics. " +
       s"A processor checkpoints each $CheckpointSeconds s."
 
@@ -60,7 +60,7 @@ object KclPeer extends Peer {
     val cloudWatch = CloudWatchAsyncClient.builder.region(region).credentialsProvider(credentials).build()
     // Leases of its own each time: those of another time say that all has been read.
     applications += 1
-    val application = s"kcl-${stream.name}-$way-$applications"
+    val application = s"kcl-${stream.name}-$applications"
     val start       = InitialPositionInStreamExtended.newInitialPosition(InitialPositionInStream.TRIM_HORIZON)
     val factory: ShardRecordProcessorFactory = () => new Processor
     val configs                              = new ConfigsBuilder(
@@ -74,7 +74,9 @@ object KclPeer extends Peer {
     )
     val retrieval =
       if (way == "fan-out") new FanOutConfig(kinesis).streamName(stream.name).applicationName(application)
-      else new PollingConfig(stream.name, kinesis).idleTimeBetweenReadsInMillis(IdleMillis)
+      else
+        new PollingConfig(stream.name, kinesis)
+          .idleTimeBetweenReadsInMillis(if (way == Peer.Unpaused) 0 else IdleMillis)
     val scheduler = new Scheduler(
       configs.checkpointConfig,
       configs.coordinatorConfig,

@@ -56,6 +56,9 @@ object Peer {
 
   val Region = "us-east-1"
 
+  /** The way of reading that makes no pause between two calls of a shard. */
+  val Unpaused = "polling without pauses"
+
   def say(json: String): Unit = println(Mark + json)
 
   /** The version of a library, by the name of its JAR on the class path.
