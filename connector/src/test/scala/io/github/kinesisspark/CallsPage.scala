@@ -53,7 +53,7 @@ private object CallsPage {
       s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(PollingOptions.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
         f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on. " +
-        s"After a large answer, which has ${PollingPace.BytesPerSecond >> 20} MiB at most, the next call waits for as long as its bytes take at " +
+        s"A call to AWS asks for about ${PollingPace.BytesPerSecond >> 20} MiB at most, and the next one waits for as long as the answer's bytes take at " +
         s"${PollingPace.BytesPerSecond >> 20} MiB a second. At " +
         s"${PollingPace.MostCallsPerSecond} calls a second, a shard at an `endpoint` outside AWS that gives more is called without a pause until it refuses a call"
     ),

@@ -159,8 +159,8 @@ object MemoryBudget {
   private[reader] def forDecoding(capacity: Long, bytes: Long, forms: Int): Long =
     bytes.max((forms * bytes).min(capacity / 2)).min(capacity / 4 * 3)
 
-  /** Bytes that an answer is to have, about: two fit in a reader's share, though records differ in size. A shard gives 2 MB/s to 5 calls a
-    * second, so answers of 4 MiB cost no throughput, and less memory is needed while they are decoded.
+  /** Bytes that an answer is to have, about: two fit in a reader's share, though records differ in size. Answers of more than 4 MiB cost no less CPU, and
+    * need more memory while they are decoded.
     */
   def answer(share: Long): Long = (share / 5 * 2).min(4L << 20)
 

@@ -9,21 +9,20 @@ import scala.concurrent.duration._
   * nothing has come. After a refusal or a failure, [[io.github.kinesisspark.aws.RetryPolicy]] says how long to wait.
   *
   * A shard of AWS gives 2 MiB a second: after an answer of 10 MiB the service refuses the calls of the next 5 s, whoever makes them. So a call waits for
-  * as long as the last answer's bytes take at that rate, and no answer has more than a second gives: the calls of others are answered in between. A local
+  * as long as the last answer's bytes take at that rate, and asks for no more than a second gives, that the service may answer others in between. A local
   * server may have no such limit: until it has refused a call, an answer of more bytes is followed by the next call at once. Where `callsPerSecond` leaves
   * calls to others, no call comes at once, and others get the same share of the bytes. Otherwise the service would refuse their calls while this reader
   * catches up.
   *
-  * A shard refuses at most one call a minute of its only reader. For a minute after another refusal it is thought to be shared,
-  * and each answer leaves a tenth of its time to others: less is lost by that than by refused calls.
+  * This reader keeps to the limits. A shard that refuses its calls all the same, twice within a minute and not for one answer's bytes, is thought to be
+  * shared for the next minute: at the default `callsPerSecond` a tenth of the bytes is then left to others, which costs less than refused calls.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next, at least
   * @param quiet    for how long nothing has come
   * @param taken    for how long the bytes of the last answer take at this reader's share of the limit
   * @param metered  the service has the limit of bytes: it is AWS, or has refused a call
-  * @param trip     how long a call takes at least until its answer begins; none before the first answer with records
-  * @param refused  when it last refused a call since then, by the clock
+  * @param refused  when a metered shard last refused a call for another reason than the refusal before, by the clock
   * @param shared   until when it is thought to have other pollers
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords, limits]]
   */
@@ -33,7 +32,6 @@ final case class PollingPace private (
     quiet: FiniteDuration,
     taken: FiniteDuration,
     metered: Boolean,
-    private val trip: Option[FiniteDuration],
     private val refused: Option[Long],
     private val shared: Option[Long]
 ) {
@@ -46,12 +44,9 @@ final case class PollingPace private (
     */
   def due(asked: Long, counted: Long): Long = {
     val called = asked + interval.toNanos
-    val own    = if (isShared(counted)) taken + taken / ShareOfOthers else taken
-    if (metered) called.max(counted + own.toNanos - onTheWay) else called
+    val own    = if (takesAllCalls && isShared(counted)) taken * 10 / 9 else taken
+    if (metered) called.max(counted + own.toNanos) else called
   }
-
-  /** Of the next call, which may begin earlier by that. */
-  private def onTheWay = trip.fold(0L)(_.toNanos / 2)
 
   /** Others seem to poll the shard, too. */
   def isShared(now: Long): Boolean = shared.exists(now < _)
@@ -64,13 +59,11 @@ final case class PollingPace private (
 
   /** @param bytes  of data and keys in the answer
     * @param behind the service says there is more to come
-    * @param took   until the answer began
     */
-  def afterRecords(bytes: Long, behind: Boolean, took: FiniteDuration): PollingPace = {
-    val time  = (bytes * 1000 / BytesPerSecond + Spare).millis * busy.toNanos / LeastInterval.toNanos
-    val next  = if (!metered && behind && takesAllCalls && time > busy) Duration.Zero else busy
-    val least = trip.fold(took)(before => took.min(before + (took - before) / TripsRemembered))
-    copy(interval = next, quiet = Duration.Zero, taken = time, trip = Some(least))
+  def afterRecords(bytes: Long, behind: Boolean): PollingPace = {
+    val time = (bytes * 1000 / BytesPerSecond + Spare).millis * busy.toMicros / LeastInterval.toMicros
+    val next = if (!metered && behind && takesAllCalls && time > busy) Duration.Zero else busy
+    copy(interval = next, quiet = Duration.Zero, taken = time)
   }
 
   private def takesAllCalls = busy == LeastInterval
@@ -93,12 +86,11 @@ final case class PollingPace private (
     * @param wait before the next attempt
     */
   def afterThrottling(wait: FiniteDuration, now: Long): PollingPace = {
-    val again = refused.exists(now - _ < Alone.toNanos)
-    afterFailure(wait).copy(
-      metered = true,
-      refused = Option.when(metered)(now),
-      shared = if (again) Some(now + Alone.toNanos) else shared
-    )
+    val failed = afterFailure(wait).copy(metered = true)
+    val ago    = refused.map(before => (now - before).nanos)
+    if (!metered || ago.exists(_ <= LongestDebt)) failed
+    else if (ago.exists(_ < Alone)) failed.copy(refused = Some(now), shared = Some(now + Alone.toNanos))
+    else failed.copy(refused = Some(now))
   }
 }
 
@@ -110,13 +102,11 @@ object PollingPace {
   /** Of one shard, for all its pollers. */
   private[kinesisspark] val MostCallsPerSecond = 5
 
-  /** In which a shard refuses no two calls of its only reader. */
+  /** In which a shard refuses its only reader's calls for one answer's bytes at most. */
   private[reader] val Alone = 1.minute
 
-  private val ShareOfOthers = 10L
-
-  /** About how many calls that take longer it needs to be believed. */
-  private val TripsRemembered = 16L
+  /** How long a shard refuses calls for one answer's bytes. */
+  private val LongestDebt = 5.seconds
 
   /** Milliseconds for the resolution of clocks. */
   private val Spare = 5
@@ -147,7 +137,6 @@ object PollingPace {
       quiet = Duration.Zero,
       taken = Duration.Zero,
       metered = isAws,
-      trip = None,
       refused = None,
       shared = None
     )

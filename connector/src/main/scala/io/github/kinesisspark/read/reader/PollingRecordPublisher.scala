@@ -160,7 +160,7 @@ final class PollingRecordPublisher(
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
-      if (records.nonEmpty) pace.afterRecords(totals.bytes, behind > 0, (counted - asked).nanos)
+      if (records.nonEmpty) pace.afterRecords(totals.bytes, behind > 0)
       else pace.afterEmpty(behind > 0, readers())
     due = pace.due(asked, counted)
     position =
@@ -230,8 +230,9 @@ final class PollingRecordPublisher(
               case _: Fault.Throttled if action == AwsCall.GetRecords => pace.afterThrottling(wait, now)
               case _                                                  => pace.afterFailure(wait)
             }
+            due = pace.due(now, counted)
             report(action, fault, now)
-            again(now)
+            request()
           case RetryDecision.GiveUp(failed) =>
             close()
             sink.fail(KinesisFault.exception(action, where, fault, failed.failures))
@@ -247,7 +248,7 @@ final class PollingRecordPublisher(
   private def report(action: AwsCall, fault: Fault, now: Long): Unit = fault match {
     case _: Fault.Throttled =>
       telemetry.throttled(shard)
-      log.debug(s"$action of $shard is throttled, next attempt in ${pace.interval}")
+      log.debug(s"$action of $shard is throttled, next attempt in ${(due - now).nanos.toMillis} ms")
       if (pace.isShared(now))
         runtime.lines.warn(log, s"shared ${shard.stream}", shard)(
           s"$shard is polled by others too: it has refused GetRecords twice within ${PollingPace.Alone.toSeconds} s, though this reader takes no more than " +
@@ -259,7 +260,7 @@ final class PollingRecordPublisher(
       // The iterator may be what the failure is about, and it ages while we wait.
       iterator = None
       runtime.lines.warn(log, s"$action ${fault.kind.errorClass} ${shard.stream}", shard)(
-        s"${KinesisFault.describe(action, where, fault)} Next attempt in ${pace.interval.toMillis} ms."
+        s"${KinesisFault.describe(action, where, fault)} Next attempt in ${(due - now).nanos.toMillis} ms."
       )
   }
 

@@ -565,17 +565,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   describe("the polling interval") {
     val atFirst = PollingPace.of(5, isAws = false)
 
-    implicit class Steps(pace: PollingPace) {
-      def afterQuick(bytes: Long, behind: Boolean): PollingPace = pace.afterRecords(bytes, behind, took = Duration.Zero)
-    }
-
     /** After a call at once that the service has counted at once. */
     def wait(pace: PollingPace) = pace.due(asked = 0, counted = 0).nanos
 
     it("stays between that of callsPerSecond and about one second if there are no failures") {
       forAll(Gen.choose(1, 5), Gen.listOf(Gen.oneOf(0, 1, 2))) { (most, steps) =>
         val pace = steps.foldLeft(PollingPace.of(most, isAws = false)) {
-          case (p, 0) => p.afterQuick(1 << 20, behind = false)
+          case (p, 0) => p.afterRecords(1 << 20, behind = false)
           case (p, 1) => p.afterEmpty(behind = true, readers = 250)
           case (p, _) => p.afterEmpty(behind = false, readers = 250)
         }
@@ -587,8 +583,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val empty = Iterator.iterate(atFirst)(_.afterEmpty(behind = false, readers = 1)).take(20).toVector
       empty.foreach(pace => pace.interval should be <= (pace.quiet / 4).max(210.millis))
       empty.last.interval shouldBe 1.second
-      empty.last.afterQuick(10, behind = false).interval shouldBe 210.millis
-      empty.last.afterQuick(10, behind = false).afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
+      empty.last.afterRecords(10, behind = false).interval shouldBe 210.millis
+      empty.last.afterRecords(10, behind = false).afterEmpty(behind = false, readers = 1).interval shouldBe 210.millis
     }
 
     it("stays short after an empty answer while the service reports more records") {
@@ -608,76 +604,79 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("is that of callsPerSecond plus the wait after a failure, and returns to full speed with the first record") {
       val failed = atFirst.afterFailure(3.seconds)
       failed.interval shouldBe 3210.millis
-      failed.afterQuick(10 << 20, behind = false).interval shouldBe 210.millis
+      failed.afterRecords(10 << 20, behind = false).interval shouldBe 210.millis
     }
 
     it("follows the bytes of the last answer at 2 MiB/s once the service has refused a call") {
       val metered = atFirst.afterThrottling(1.second, now = 0)
-      wait(metered.afterQuick(10 << 20, behind = true)) shouldBe 5005.millis
-      wait(metered.afterQuick(1000, behind = true)) shouldBe 210.millis
+      wait(metered.afterRecords(10 << 20, behind = true)) shouldBe 5005.millis
+      wait(metered.afterRecords(1000, behind = true)) shouldBe 210.millis
     }
 
     it(
       "follows the bytes of the last answer at 2 MiB/s where AWS is called, which refuses no call of a sole reader then"
     ) {
       val pace = PollingPace.of(5, isAws = true)
-      wait(pace.afterQuick(4 << 20, behind = true)) shouldBe 2005.millis
-      wait(pace.afterQuick(1000, behind = true)) shouldBe 210.millis
-      wait(pace.afterQuick(4 << 20, behind = true).afterEmpty(behind = true, readers = 1)) shouldBe 210.millis
+      wait(pace.afterRecords(4 << 20, behind = true)) shouldBe 2005.millis
+      wait(pace.afterRecords(1000, behind = true)) shouldBe 210.millis
+      wait(pace.afterRecords(4 << 20, behind = true).afterEmpty(behind = true, readers = 1)) shouldBe 210.millis
     }
 
     it("is that of the bytes since an answer began, and that of callsPerSecond since its call did") {
       val pace = PollingPace.of(5, isAws = true)
-      pace.afterQuick(1 << 20, behind = true).due(asked = 0, counted = 100.millis.toNanos).nanos shouldBe 605.millis
-      pace.afterQuick(1000, behind = true).due(asked = 0, counted = 100.millis.toNanos).nanos shouldBe 210.millis
+      pace.afterRecords(1 << 20, behind = true).due(asked = 0, counted = 100.millis.toNanos).nanos shouldBe 605.millis
+      pace.afterRecords(1000, behind = true).due(asked = 0, counted = 100.millis.toNanos).nanos shouldBe 210.millis
     }
 
-    it("begins earlier by half of the least time that a call takes until its answer begins") {
-      val answered                       = 100.millis.toNanos
-      def taking(times: FiniteDuration*) =
-        times.foldLeft(PollingPace.of(5, isAws = true))(_.afterRecords(1 << 20, behind = true, _))
-      taking(40.millis).due(asked = 0, answered).nanos shouldBe 585.millis
-      taking(40.millis, 20.millis, 20.millis).due(asked = 0, answered).nanos shouldBe 595.millis
-      taking(20.millis, 36.millis).due(asked = 0, answered).nanos shouldBe 594500.micros
-    }
-
-    it("leaves a tenth to others for a minute after the second refusal in a minute of a shard with limits") {
-      val pace                              = PollingPace.of(5, isAws = true)
-      def refusedAt(times: FiniteDuration*) =
-        times.foldLeft(pace)((p, at) => p.afterThrottling(Duration.Zero, at.toNanos).afterQuick(2 << 20, behind = true))
+    it("leaves a tenth to others for a minute after a second refusal that isn't for the same answer's bytes") {
+      def refusedAt(times: FiniteDuration*)(calls: Int) =
+        times.foldLeft(PollingPace.of(calls, isAws = true)) { (pace, at) =>
+          pace.afterThrottling(Duration.Zero, at.toNanos).afterRecords((18 << 20) / 10, behind = true)
+        }
       def after(counted: FiniteDuration, pace: PollingPace) =
-        pace.due(counted.toNanos, counted.toNanos).nanos - counted
-      after(10.seconds, refusedAt(0.seconds)) shouldBe 1005.millis
-      after(10.seconds, refusedAt(0.seconds, 10.seconds)) shouldBe 1105500.micros
-      after(69.seconds, refusedAt(0.seconds, 10.seconds)) shouldBe 1105500.micros
-      after(70.seconds, refusedAt(0.seconds, 10.seconds)) shouldBe 1005.millis
-      after(60.seconds, refusedAt(0.seconds, 60.seconds)) shouldBe 1005.millis
+        (pace.due(counted.toNanos, counted.toNanos).nanos - counted).toMillis
+      val atOnce = 904
+      val later  = 1004
+      after(10.seconds, refusedAt(0.seconds)(calls = 5)) shouldBe atOnce
+      after(10.seconds, refusedAt(0.seconds, 5.seconds)(calls = 5)) shouldBe atOnce
+      after(10.seconds, refusedAt(0.seconds, 10.seconds)(calls = 5)) shouldBe later
+      after(69.seconds, refusedAt(0.seconds, 4.seconds, 10.seconds)(calls = 5)) shouldBe later
+      after(70.seconds, refusedAt(0.seconds, 10.seconds)(calls = 5)) shouldBe atOnce
+      after(60.seconds, refusedAt(0.seconds, 60.seconds)(calls = 5)) shouldBe atOnce
+      after(10.seconds, refusedAt(0.seconds, 10.seconds)(calls = 4)) shouldBe after(
+        10.seconds,
+        refusedAt(0.seconds)(calls = 4)
+      )
+    }
+
+    it("can be that of an answer of a GiB") {
+      wait(PollingPace.of(1, isAws = true).afterRecords(1L << 30, behind = true)) shouldBe 2560025.millis
     }
 
     it("leaves others the same share of the bytes as of the calls") {
-      wait(PollingPace.of(4, isAws = true).afterQuick(4 << 20, behind = true)) shouldBe 2506250.micros
-      wait(PollingPace.of(1, isAws = true).afterQuick(4 << 20, behind = true)) shouldBe 10025.millis
+      wait(PollingPace.of(4, isAws = true).afterRecords(4 << 20, behind = true)) shouldBe 2506250.micros
+      wait(PollingPace.of(1, isAws = true).afterRecords(4 << 20, behind = true)) shouldBe 10025.millis
     }
 
     it("is none after an answer above 2 MiB/s with more to come, until the server, which isn't AWS, refuses a call") {
       val above = (2 << 20) / 4
-      atFirst.afterQuick(above, behind = true).interval shouldBe Duration.Zero
-      atFirst.afterQuick(above, behind = false).interval shouldBe 210.millis
-      atFirst.afterQuick(1000, behind = true).interval shouldBe 210.millis
-      val refused = atFirst.afterQuick(above, behind = true).afterThrottling(1.second, now = 0)
+      atFirst.afterRecords(above, behind = true).interval shouldBe Duration.Zero
+      atFirst.afterRecords(above, behind = false).interval shouldBe 210.millis
+      atFirst.afterRecords(1000, behind = true).interval shouldBe 210.millis
+      val refused = atFirst.afterRecords(above, behind = true).afterThrottling(1.second, now = 0)
       refused.interval shouldBe 1210.millis
-      wait(refused.afterQuick(above, behind = true)) shouldBe 255.millis
+      wait(refused.afterRecords(above, behind = true)) shouldBe 255.millis
     }
 
     it("waits for the bytes of the last answer after the first refusal, and no more after another") {
-      val refused = atFirst.afterQuick(10 << 20, behind = true).afterThrottling(100.millis, now = 0)
+      val refused = atFirst.afterRecords(10 << 20, behind = true).afterThrottling(100.millis, now = 0)
       wait(refused) shouldBe 5005.millis
       val later = 5005.millis.toNanos
       refused.afterThrottling(100.millis, now = later).due(asked = later, counted = 0).nanos shouldBe 5315.millis
     }
 
     it("is that of a callsPerSecond below the service's limit, however much an answer holds") {
-      PollingPace.of(4, isAws = false).afterQuick(10 << 20, behind = true).interval shouldBe 262500.micros
+      PollingPace.of(4, isAws = false).afterRecords(10 << 20, behind = true).interval shouldBe 262500.micros
     }
   }
 }
