@@ -68,7 +68,7 @@ PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \
-  lint format demo bench bench-beside-sdk bench-quotas bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
+  lint format demo bench bench-beside-sdk bench-quotas bench-beside-kafka bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
 
 help: ## list these commands
@@ -353,6 +353,18 @@ bench-beside-sdk: $(VENV)/.wheel ## a catch-up and a sink of PySpark beside the 
 bench-quotas: $(VENV)/.wheel ## what a query reads of what shards allow, alone and beside other pollers: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=fan-out for some
 	./sbt -C benchmarks bare/classPathFile
 	$(BIN)/python python/tools/quotas.py --results $(basename $(BENCH_RESULTS))-quotas.jsonl --page docs/evidence/performance.md $(ONLY)
+
+# Maven Central has no Spark 4.3, whose real-time mode has operators with state.
+SPARK43 := $(CURDIR)/.cache/pyspark-4.3.0
+
+$(SPARK43)/.installed: $(VENV)/.installed
+	rm -rf $(SPARK43)
+	$(PIP) install --no-deps --target $(SPARK43) pyspark==4.3.0
+	touch $@
+
+bench-beside-kafka: $(VENV)/.wheel $(SPARK43)/.installed ## latency of real-time queries from Kafka to Kafka and from Kinesis to Kinesis, taking turns: JSON lines, benchmarks/results and docs/evidence/latency.md; ONLY=stateless for some
+	./sbt -C benchmarks besideKafka/classPathFile
+	$(BIN)/python python/tools/beside_kafka.py --spark $(SPARK43)/pyspark/jars --server dist/$(TESTKIT_JAR) --results $(basename $(BENCH_RESULTS))-beside-kafka.jsonl --page docs/evidence/latency.md $(ONLY)
 
 bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as PySpark sees them, local and on a cluster: JSON lines, and docs/evidence/latency.md's table
 	$(BIN)/python python/tools/micro_batches.py --page docs/evidence/latency.md

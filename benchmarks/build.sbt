@@ -95,3 +95,26 @@ lazy val dynamoDbLocal = (project in file("peers/dynamodb-local"))
       native.foreach(file => IO.copyFile(file, target.value / "native" / s"$library.so"))
     }
   )
+
+// Kafka to Kafka beside Kinesis to Kinesis, for `make bench-beside-kafka`. It runs on PySpark's JARs, as Maven Central has no Spark 4.3, whose real-time mode
+// has operators with state: so Spark isn't in its class path, and the source of Kafka is that of the newest Spark there.
+lazy val besideKafka = (project in file("beside-kafka")).settings(
+  classPathToFile,
+  Compile / unmanagedJars += connectorJar.value,
+  libraryDependencies ++= Seq(
+    spark               % Provided,
+    "org.apache.spark" %% "spark-sql-kafka-0-10" % Versions.spark excludeAll ExclusionRule("org.apache.spark"),
+    "org.apache.spark" %% "spark-token-provider-kafka-0-10" % Versions.spark excludeAll ExclusionRule(
+      "org.apache.spark"
+    ),
+    // The broker. The JSON, network and logging libraries of Spark's JARs serve.
+    "org.apache.kafka" %% "kafka" % Versions.kafka excludeAll (
+      ExclusionRule("org.slf4j"),
+      ExclusionRule("io.netty"),
+      ExclusionRule("com.fasterxml.jackson.core"),
+      ExclusionRule("com.fasterxml.jackson.module"),
+      ExclusionRule("com.fasterxml.jackson.datatype")
+    ),
+    "com.lihaoyi" %% "ujson" % Versions.ujson
+  )
+)
