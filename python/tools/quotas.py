@@ -4,8 +4,8 @@ A stream of the embedded server, which has the service's quotas, is filled once 
 query (`local[2]`, heap of 3 GiB, default options and trigger, noop sink) reads it under a name of AWS's: alone, beside
 a second query, and beside a loop that polls each shard once a second for 100 records, as a Lambda trigger does, or for
 all that an answer holds, as Firehose does. Each query has a JVM, reads the backlog twice, and the second reading
-counts, from the query's making to the end of the last batch. Its share is the time that the fullest shard takes at
-its limit, of that. Each setting has one turn.
+counts, from the query's making to the end of the last batch. Its share is the least time that the fullest shard's
+bytes take at its limit, divided by that time. Each setting has one turn.
 
 Prints a line of JSON for each setting. `--results` names a file that keeps it, `NAME-quotas.jsonl`, and
 `--page` a page whose table shows the newest lines of all such files there.
@@ -113,9 +113,8 @@ def least_seconds(shards: int, records: int) -> float:
     sizes = [0] * shards
     for number in range(records):
         key = str(number).encode()
-        sizes[int.from_bytes(md5(key, usedforsecurity=False).digest(), "big") * shards >> 128] += RECORD_BYTES + len(
-            key
-        )
+        hashed = int.from_bytes(md5(key, usedforsecurity=False).digest(), "big")
+        sizes[hashed * shards >> 128] += RECORD_BYTES + len(key)
     return max(sizes) / BYTES_OF_SHARD
 
 

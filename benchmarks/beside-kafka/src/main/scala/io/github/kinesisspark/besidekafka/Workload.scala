@@ -13,7 +13,7 @@ sealed abstract class Workload(val name: String, val run: DataFrame => DataFrame
 /** Spark's own workloads of real-time mode. */
 object Workload {
 
-  /** Numbers with the same rest have the same key. */
+  /** How many keys there are: a number has the key of its last two digits. */
   val Keys = 100
 
   def keyOf(number: Long): String = (number % Keys).toString

@@ -14,8 +14,8 @@ import scala.concurrent.duration._
   * calls to others, no call comes at once, and others get the same share of the bytes. Otherwise the service would refuse their calls while this reader
   * catches up.
   *
-  * This reader keeps to the limits. A shard that refuses its calls all the same, twice within a minute and not for one answer's bytes, is thought to be
-  * shared for the next minute: at the default `callsPerSecond` a tenth of the bytes is then left to others, which costs less than refused calls.
+  * This reader keeps to the limits. So a shard that refuses two of its calls within a minute has other pollers, unless one answer's bytes explain both.
+  * For the next minute a tenth of the bytes is left to these, at the default `callsPerSecond`: that costs less than refused calls.
   *
   * @param busy     the least interval
   * @param interval from the start of one call to the start of the next, at least

@@ -628,7 +628,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       pace.afterRecords(1000, behind = true).due(asked = 0, counted = 100.millis.toNanos).nanos shouldBe 210.millis
     }
 
-    it("leaves a tenth to others for a minute after a second refusal that isn't for the same answer's bytes") {
+    it("leaves a tenth to others for a minute after two refusals that one answer can't explain") {
       def refusedAt(times: FiniteDuration*)(calls: Int) =
         times.foldLeft(PollingPace.of(calls, isAws = true)) { (pace, at) =>
           pace.afterThrottling(Duration.Zero, at.toNanos).afterRecords((18 << 20) / 10, behind = true)
