@@ -74,8 +74,8 @@ class KinesisSinkOptions:
             that aren't named keep their defaults.
         writer_buffer_size: bytes of records that a task holds, waiting or on their way; 1 MiB at least.
         max_in_flight_calls: how many calls of a task may be under way at once.
-        linger: how long a row of a streaming query waits for others to go with it, 1 ms at least; None for 10 ms, or
-            100 ms with `aggregate`.
+        linger: how long a row of a streaming query waits for others to go with it, 1 ms at least; None for
+            1 ms while no call is under way and 10 ms while one is, or 100 ms with `aggregate`.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
         role: a role to assume with those credentials; None to call AWS with them as they are.
         connection: how AWS is reached: proxy, certificates, time limits and so on.

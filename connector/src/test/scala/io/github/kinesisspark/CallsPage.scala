@@ -112,9 +112,8 @@ private object CallsPage {
   private val writing = Seq(
     row(PutRecords)(Executors, "PutRecordsCall")(
       s"for up to ${SizeLimits.MaxRecords} records and ${SizeLimits().callBytes >> 20} MiB: when that much is there; in a streaming query " +
-        s"when `linger` is over (default ${shown(
-            linger(aggregate = false)
-          )}, with `aggregate` ${shown(linger(aggregate = true))}); at the end of the task. A " +
+        s"when `linger` is over (default ${shown(linger(aggregate = false).idle)} while no call of the task is under way and " +
+        s"${shown(linger(aggregate = false).busy)} while one is, with `aggregate` ${shown(linger(aggregate = true).busy)}); at the end of the task. A " +
         s"task has ${option(SinkOptions.maxInFlightCalls)} calls under way at most"
     ),
     row(ListShards)(Executors, "PutRecordsCalls")(

@@ -12,7 +12,7 @@ import scala.concurrent.duration._
   * @param badRecords       what becomes of rows that can never be written
   * @param bufferSize       bytes of records that a task holds, waiting or on their way
   * @param maxInFlightCalls calls of a task that have no answer yet
-  * @param linger           how long a row of a streaming query waits for others at most
+  * @param linger           how long a row of a streaming query waits for others
   */
 final case class SinkOptions(
     stream: Option[StreamRef],
@@ -23,7 +23,7 @@ final case class SinkOptions(
     badRecords: BadRecords,
     bufferSize: Long,
     maxInFlightCalls: Int,
-    linger: FiniteDuration
+    linger: Linger
 ) extends Serializable {
 
   /** How long one record may be refused before its task fails. */
@@ -97,14 +97,25 @@ object SinkOptions extends OptionGroup(OptionScope.Sink) {
     "linger",
     OptionValue.durationAtLeast(1.millis),
     doc =
-      "How long a row of a streaming query waits for others to go with it, at most. Left out, it is `10ms`, or `100ms` with " +
-        "`aggregate`, as the KPL's. A batch write waits for full calls."
+      "How long a row of a streaming query waits for others to go with it, at most. Left out, it is `1ms` while no call of its task is " +
+        "under way and `10ms` while one is, or `100ms` with `aggregate`, as the KPL's. A batch write waits for full calls."
   )
 
   /** @param options as the user gave them; names are matched case-insensitively, a null value is an option left out
     * @throws OptionException with every problem found
     */
   def parse(options: Map[String, String]): SinkOptions = SinkOptionsParser.parse(options)
+}
+
+/** How long a row waits for others to go with it, at most.
+  *
+  * @param idle while no call of its task is under way
+  * @param busy while one is
+  */
+final case class Linger(idle: FiniteDuration, busy: FiniteDuration)
+
+object Linger {
+  def of(both: FiniteDuration): Linger = Linger(both, both)
 }
 
 /** @param maxBytes of an aggregated record */

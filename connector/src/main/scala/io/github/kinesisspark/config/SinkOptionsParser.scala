@@ -52,7 +52,7 @@ private[config] object SinkOptionsParser {
       view(badRecords),
       view(writerBufferSize),
       view(maxInFlightCalls),
-      view(linger).getOrElse(if (packed) LingerOfAggregated else LingerOfPlain)
+      view(linger).fold(if (packed) LingerOfAggregated else LingerOfPlain)(Linger.of)
     )
   }
 
@@ -70,10 +70,11 @@ private[config] object SinkOptionsParser {
     here.groupBy(_._2).map { case (stream, keys) => stream -> keys.map { case (option, _, s) => option -> s }.toMap }
   }
 
-  private val LingerOfPlain = 10.millis
+  /** A row that comes alone goes at once, nearly. Those of a stream of rows share calls. */
+  private val LingerOfPlain = Linger(idle = 1.millis, busy = 10.millis)
 
   /** The KPL's RecordMaxBufferedTime. */
-  private val LingerOfAggregated = 100.millis
+  private val LingerOfAggregated = Linger.of(100.millis)
 
   private def stream(view: OptionView, problems: ListBuffer[String]): Option[StreamRef] = {
     if (view.has(streamName) && view.has(streamArn))

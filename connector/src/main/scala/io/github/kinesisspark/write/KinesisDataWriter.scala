@@ -2,8 +2,6 @@ package io.github.kinesisspark.write
 
 import java.util.concurrent.atomic.AtomicLong
 
-import scala.concurrent.duration.FiniteDuration
-
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
@@ -13,7 +11,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.config.{BadRecords, SinkOptions}
+import io.github.kinesisspark.config.{BadRecords, Linger, SinkOptions}
 import io.github.kinesisspark.jar.FromDriver
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
@@ -26,7 +24,7 @@ private[write] final class KinesisDataWriter(
     rows: RowReader,
     options: SinkOptions,
     machineRegion: Option[String],
-    linger: Option[FiniteDuration],
+    linger: Option[Linger],
     writers: WriterRuntime
 ) extends DataWriter[InternalRow] {
 
@@ -115,7 +113,7 @@ private[write] final class KinesisWriterFactory(
   private def writeReplace(): AnyRef =
     FromDriver(KinesisWriterFactory.Written(columns, options, machineRegion, run))
 
-  private def writer(run: String, partition: Int, linger: Option[FiniteDuration]) =
+  private def writer(run: String, partition: Int, linger: Option[Linger]) =
     new KinesisDataWriter(
       new RowReader(columns, options.stream, run, partition),
       options,

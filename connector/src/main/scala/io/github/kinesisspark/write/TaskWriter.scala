@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{Linger, StreamRef}
 import io.github.kinesisspark.runtime.{TryLock, WaitingQueue}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits, Totals}
@@ -19,7 +19,7 @@ import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFail
   * record, for a list of shards, or at the end. The SDK's threads only put answers into a queue.
   *
   * Rows of a streaming query may come slowly. While rows are held and the task's thread waits for the next one, a timer sends them in
-  * calls that aren't full, takes answers, and sends refused records again. Its failure is thrown at the next row, or at the end.
+  * calls that aren't full, and sends refused records again. Its failure is thrown at the next row, or at the end.
   *
   * @param packing  makes records of rows
   * @param put      makes a call; what it throws is not retried
@@ -33,7 +33,7 @@ private[write] final class TaskWriter(
     put: (StreamRef, Vector[Entry]) => CompletableFuture[CallAnswer],
     bad: BadRecord => Unit,
     isKilled: () => Boolean,
-    linger: Option[FiniteDuration],
+    linger: Option[Linger],
     writers: WriterRuntime
 ) extends AutoCloseable {
   import TaskWriter._
@@ -59,9 +59,11 @@ private[write] final class TaskWriter(
   /** Guards all other state, also while shards are listed and calls are made. Only the task's own thread waits for it, and looks meanwhile whether the task
     * is killed: the timer comes again later, and the SDK's threads don't use it.
     */
-  private val lock    = new TryLock
-  private var isTimed = false
-  private var failed  = Option.empty[Throwable]
+  private val lock   = new TryLock
+  private var failed = Option.empty[Throwable]
+
+  /** When the timer sends the rows that are held, in nanoseconds since this began. */
+  private var timedAt = Option.empty[Long]
 
   /** Error classes of calls that were sent again. */
   private var reported = Set.empty[String]
@@ -88,7 +90,7 @@ private[write] final class TaskWriter(
       advance(flush = false)
       while (!hasRoom || sending.isAhead) await(flush = false)
     }
-    if (blockRows > 0 || packing.heldRows > 0) startTimer()
+    startTimer()
   }
 
   private def isBlockFull = blockRows >= BlockRows || blockBytes >= BlockBytes.min(sending.settings.bufferSize / 8)
@@ -136,29 +138,41 @@ private[write] final class TaskWriter(
         throw e
     }
 
-  private def startTimer(): Unit = linger.foreach { wait =>
-    if (!isTimed) {
-      isTimed = true
-      writers.after(wait)(tick(wait))
+  /** An earlier time takes the place of a later one. */
+  private def startTimer(): Unit = if (blockRows > 0 || packing.heldRows > 0) linger.foreach { waits =>
+    val wait = if (underWay.isEmpty) waits.idle else waits.busy
+    val at   = runtime.clock.nanos() - began + wait.toNanos
+    if (timedAt.forall(at < _)) {
+      timedAt = Some(at)
+      writers.after(wait)(tick(at, wait))
     }
   }
 
-  /** Does nothing now where the task's thread holds the lock. */
-  private def tick(wait: FiniteDuration): Unit =
-    if (!lock.tryTake()) writers.after(wait)(tick(wait))
-    else
-      try
-        timer.run {
-          isTimed = false
-          if (failed.isEmpty) rememberFailure {
-            advance(flush = true)
-            if (packing.heldRows > 0) startTimer()
-          }
-        }
-      catch {
-        case NonFatal(_)             => () // It is remembered.
-        case _: InterruptedException => () // The writer is being closed.
-      } finally lock.free()
+  /** Comes again where the task's thread holds the lock now. */
+  private def tick(at: Long, again: FiniteDuration): Unit =
+    if (
+      !onTimer(if (timedAt.contains(at)) {
+        timedAt = None
+        advance(flush = true)
+        startTimer()
+      })
+    ) writers.after(again)(tick(at, again))
+
+  /** Rows that waited for others while a call was under way may wait no longer. A task's thread that is at work takes answers itself. */
+  private def onAnswer(): Unit = if (!answers.isEmpty) onTimer {
+    advance(flush = false)
+    startTimer()
+  }: Unit
+
+  /** @return false where another thread holds the lock */
+  private def onTimer(work: => Unit): Boolean = lock.tryTake() && {
+    try timer.run(if (failed.isEmpty) rememberFailure(work))
+    catch {
+      case NonFatal(_)             => () // It is remembered.
+      case _: InterruptedException => () // The writer is being closed.
+    } finally lock.free()
+    true
+  }
 
   private def send(records: Vector[Entry]): Unit = if (records.nonEmpty) sending = sending.add(records)
 
@@ -195,7 +209,10 @@ private[write] final class TaskWriter(
         val sent   = now
         val answer = put(c.stream, c.entries)
         underWay(c.call) = answer
-        answer.whenComplete((a, e) => answers.put(Answered(c.call, Option(a).toRight(e), now - sent))): Unit
+        answer.whenComplete { (a, e) =>
+          answers.put(Answered(c.call, Option(a).toRight(e), now - sent))
+          if (linger.nonEmpty) writers.execute(onAnswer())
+        }: Unit
         makeCalls(flush)
     }
   }

@@ -18,7 +18,9 @@ private[write] final class WriterRuntime(val clients: KinesisClients) {
   private lazy val workers = runtime.workers.growing("kinesis-writers")
 
   def after(time: FiniteDuration)(action: => Unit): Unit =
-    runtime.timers.schedule(time.toNanos)(workers.execute(() => action)): Unit
+    runtime.timers.schedule(time.toNanos)(execute(action)): Unit
+
+  def execute(action: => Unit): Unit = workers.execute(() => action)
 
   /** On behalf of a task, without its thread: Spark may kill a task and not interrupt that. Then the work is interrupted.
     *

@@ -18,7 +18,17 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
 
   test("every sink option has a default, and no stream is required") {
     SinkOptions.parse(Map.empty) shouldBe
-      SinkOptions(None, client, Map.empty, ordered = false, None, BadRecords.Fail, 32L << 20, 8, 10.millis)
+      SinkOptions(
+        None,
+        client,
+        Map.empty,
+        ordered = false,
+        None,
+        BadRecords.Fail,
+        32L << 20,
+        8,
+        Linger(1.millis, 10.millis)
+      )
   }
 
   test("every sink option is parsed, and Spark's own options are ignored") {
@@ -51,7 +61,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       BadRecords.Skip,
       64L << 20,
       2,
-      1.second
+      Linger.of(1.second)
     )
   }
 
@@ -62,9 +72,12 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     SinkOptions.parse(Map("aggregate" -> "true")).aggregation shouldBe Some(AggregationOptions(50 << 10))
   }
 
-  test("linger defaults to 100 ms with aggregation, can be set, and must not be 0") {
-    SinkOptions.parse(Map("aggregate" -> "true")).linger shouldBe 100.millis
-    SinkOptions.parse(Map("aggregate" -> "true", "linger" -> "5ms")).linger shouldBe 5.millis
+  test(
+    "linger defaults to 1 ms without a call under way and 10 ms with one, to 100 ms with aggregation, can be set, and must not be 0"
+  ) {
+    SinkOptions.parse(Map("streamName" -> "orders")).linger shouldBe Linger(idle = 1.millis, busy = 10.millis)
+    SinkOptions.parse(Map("aggregate" -> "true")).linger shouldBe Linger.of(100.millis)
+    SinkOptions.parse(Map("aggregate" -> "true", "linger" -> "5ms")).linger shouldBe Linger.of(5.millis)
     problems("linger" -> "0").loneElement should include("'linger'")
   }
 

@@ -13,7 +13,7 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.HeldMonitors
 import io.github.kinesisspark.aggregation.Aggregator
-import io.github.kinesisspark.config.{CallRetries, StreamRef}
+import io.github.kinesisspark.config.{CallRetries, Linger, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send._
@@ -45,13 +45,15 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   /** @param answers of the first calls; later records are taken
     * @param before  each call
     * @param broken  what each call ends with instead of an answer
+    * @param first   the answer of the first call
     */
   private final class Setting(
-      linger: Option[FiniteDuration],
+      linger: Option[Linger],
       answers: Seq[CallAnswer] = Nil,
       packing: Packing = new Packing.Plain,
       before: => Unit = (),
-      broken: Option[Throwable] = None
+      broken: Option[Throwable] = None,
+      first: Option[CompletableFuture[CallAnswer]] = None
   ) {
     val calls        = new ConcurrentLinkedQueue[Vector[Entry]]
     private val left = new ConcurrentLinkedQueue[CallAnswer](answers.asJava)
@@ -76,23 +78,47 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     private def put(entries: Vector[Entry]): CompletableFuture[CallAnswer] = {
       before
       calls.add(entries)
-      val taken = CallAnswer.PerRecord(entries.map(_ => RecordAnswer.Taken(shardId)))
-      broken.fold(CompletableFuture.completedFuture[CallAnswer](Option(left.poll()).getOrElse(taken)))(
+      val taken  = CallAnswer.PerRecord(entries.map(_ => RecordAnswer.Taken(shardId)))
+      def answer = broken.fold(CompletableFuture.completedFuture[CallAnswer](Option(left.poll()).getOrElse(taken)))(
         CompletableFuture.failedFuture(_)
       )
+      first.filter(_ => calls.size == 1).getOrElse(answer)
     }
 
     def sizes: Vector[Int] = calls.asScala.map(_.size).toVector
   }
 
   it("a task writer with linger sends its rows before further rows arrive") {
-    val s = new Setting(Some(5.millis))
+    val s = new Setting(Some(Linger.of(5.millis)))
     s.writer.write(entry(0))
     eventually(s.writer.rows shouldBe 1)
     s.writer.write(entry(1))
     eventually(s.writer.rows shouldBe 2)
     s.sizes shouldBe Vector(1, 1)
     s.writer.flush()
+    s.writer.close()
+  }
+
+  it("a task writer has a row wait for one time while no call is under way, and for another while one is") {
+    val idle = new Setting(Some(Linger(idle = 1.millis, busy = 1.hour)))
+    idle.writer.write(entry(0))
+    eventually(idle.sizes shouldBe Vector(1))
+    idle.writer.close()
+    val busy = new Setting(Some(Linger(idle = 1.hour, busy = 1.millis)), first = Some(new CompletableFuture))
+    (0 to 500).foreach(i => busy.writer.write(entry(i)))
+    eventually(busy.sizes shouldBe Vector(500, 1))
+    busy.writer.close()
+  }
+
+  it("a task writer has a row wait no longer than without a call once the last call under way is answered") {
+    val answer = new CompletableFuture[CallAnswer]
+    val s      = new Setting(Some(Linger(idle = 1.millis, busy = 1.hour)), first = Some(answer))
+    s.writer.write(entry(0))
+    eventually(s.sizes shouldBe Vector(1))
+    s.writer.write(entry(1))
+    answer.complete(CallAnswer.PerRecord(Vector(RecordAnswer.Taken(shardId))))
+    eventually(s.sizes shouldBe Vector(1, 1))
+    eventually(s.writer.rows shouldBe 2)
     s.writer.close()
   }
 
@@ -107,7 +133,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   it("a task writer resends a refused row though no further row arrives") {
     val refused =
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
-    val s = new Setting(Some(5.millis), Seq(CallAnswer.PerRecord(Vector(refused))))
+    val s = new Setting(Some(Linger.of(5.millis)), Seq(CallAnswer.PerRecord(Vector(refused))))
     s.writer.write(entry(0))
     eventually(s.writer.rows shouldBe 1)
     s.writer.totals.retried shouldBe 1
@@ -130,14 +156,14 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   it("a task writer with linger sends aggregated records before they are full") {
-    val s = new Setting(Some(50.millis), packing = aggregated())
+    val s = new Setting(Some(Linger.of(50.millis)), packing = aggregated())
     (0 until 3).foreach(i => s.writer.write(entry(i)))
     eventually(s.writer.rows shouldBe 3)
   }
 
   it("a task writer whose timed call failed throws that error at the next row and at the flush") {
     val error = new IllegalStateException("no such stream")
-    val s     = new Setting(Some(5.millis), Seq(ServiceModel.failed(error)))
+    val s     = new Setting(Some(Linger.of(5.millis)), Seq(ServiceModel.failed(error)))
     s.writer.write(entry(0))
     eventually(the[IllegalStateException] thrownBy s.writer.write(entry(1)) shouldBe error)
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
@@ -160,7 +186,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   it("a task writer makes calls and lists shards without a monitor: only its own task waits for it") {
     val held   = new ConcurrentLinkedQueue[Seq[String]]
     def note() = held.add(HeldMonitors.here): Unit
-    val timed  = new Setting(Some(5.millis), packing = aggregated(note()), before = note())
+    val timed  = new Setting(Some(Linger.of(5.millis)), packing = aggregated(note()), before = note())
     timed.writer.write(entry(0))
     eventually(timed.writer.rows shouldBe 1)
     val full = new Setting(linger = None, packing = aggregated(note()), before = note())
@@ -174,7 +200,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val listing = new CountDownLatch(1)
     val unknown = CallAnswer.PerRecord(Vector(RecordAnswer.Taken("shardId-000000000007")))
     val s       = new Setting(
-      Some(5.millis),
+      Some(Linger.of(5.millis)),
       Seq(unknown),
       aggregated(if (Thread.currentThread.getName.startsWith("kinesis-writers")) {
         listing.countDown()
@@ -198,12 +224,12 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       }
     def blocked = {
       val unknown = CallAnswer.PerRecord(Vector(RecordAnswer.Taken("shardId-000000000007")))
-      new Setting(Some(5.millis), Seq(unknown), aggregated(list()))
+      new Setting(Some(Linger.of(5.millis)), Seq(unknown), aggregated(list()))
     }
     val all = Vector.fill(3)(blocked)
     all.foreach(_.writer.write(entry(0)))
     listing.await(30, TimeUnit.SECONDS) shouldBe true
-    val other = new Setting(Some(5.millis))
+    val other = new Setting(Some(Linger.of(5.millis)))
     other.writer.write(entry(0))
     eventually(other.writer.rows shouldBe 1)
     all.foreach(_.writer.close())
@@ -211,12 +237,12 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   it("a task writer sends nothing after it is closed") {
-    val s = new Setting(Some(20.millis))
+    val s = new Setting(Some(Linger.of(20.millis)))
     s.writer.write(entry(0))
     s.writer.close()
     // On a machine that stands still its time has come before that.
     val sent  = s.sizes
-    val other = new Setting(Some(40.millis))
+    val other = new Setting(Some(Linger.of(40.millis)))
     other.writer.write(entry(0))
     eventually(other.writer.rows shouldBe 1)
     s.sizes shouldBe sent
