@@ -101,6 +101,8 @@ lazy val dynamoDbLocal = (project in file("peers/dynamodb-local"))
 lazy val besideKafka = (project in file("beside-kafka")).settings(
   classPathToFile,
   Compile / unmanagedJars += connectorJar.value,
+  Compile / unmanagedSources +=
+    (ThisBuild / baseDirectory).value / "../integration-tests/src/test/scala/io/github/kinesisspark/it/source/KafkaBroker.scala",
   libraryDependencies ++= Seq(
     spark               % Provided,
     "org.apache.spark" %% "spark-sql-kafka-0-10" % Versions.spark excludeAll ExclusionRule("org.apache.spark"),

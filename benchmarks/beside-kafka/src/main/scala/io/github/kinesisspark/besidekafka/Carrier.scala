@@ -3,6 +3,7 @@ package io.github.kinesisspark.besidekafka
 import java.util.Properties
 
 import scala.jdk.CollectionConverters._
+import scala.util.Using
 
 import org.apache.kafka.clients.admin.{Admin, NewTopic}
 import org.apache.kafka.clients.producer.{KafkaProducer, ProducerRecord}
@@ -58,9 +59,9 @@ final class Kafka(address: String) extends Carrier {
   override def name: String = "Kafka"
 
   override def create(log: String): Unit = {
-    val admin = Admin.create(settings)
-    try admin.createTopics(Seq(new NewTopic(log, Carrier.Parts, 1.toShort)).asJava).all().get(): Unit
-    finally admin.close()
+    val topic =
+      new NewTopic(log, Carrier.Parts, 1.toShort).configs(Map("message.timestamp.type" -> "LogAppendTime").asJava)
+    Using.resource(Admin.create(settings))(_.createTopics(Seq(topic).asJava).all().get()): Unit
   }
 
   override def put(log: String, texts: Seq[(String, String)]): Unit =

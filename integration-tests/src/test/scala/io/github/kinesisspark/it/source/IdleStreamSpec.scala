@@ -115,14 +115,16 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
     }
 
     it("hardly delays the batches of Kafka's source", Slow) {
-      Using.resource(new KafkaBroker(Files.createTempDirectory("kafka-"), "events")) { broker =>
-        def kafka() = spark.readStream
-          .format("kafka")
-          .options(broker.options)
-          .load()
-          .selectExpr("cast(value as string) text")
-        putting(broker.put("text")) {
-          compared(kafka().union(withoutRows()), kafka().union(texts(newStream(shards = 2)))) should be <= MostDelay
+      Using.resource(new KafkaBroker(Files.createTempDirectory("kafka-"))) { broker =>
+        Using.resource(new KafkaTopic(broker, "events", partitions = 2)) { topic =>
+          def kafka() = spark.readStream
+            .format("kafka")
+            .options(topic.options)
+            .load()
+            .selectExpr("cast(value as string) text")
+          putting(topic.put("text")) {
+            compared(kafka().union(withoutRows()), kafka().union(texts(newStream(shards = 2)))) should be <= MostDelay
+          }
         }
       }
     }
