@@ -8,11 +8,14 @@ import pytest
 import quotas
 
 
-def line(share: float, others: list[float] | None = None, beside: float = 0.0) -> dict[str, Any]:
+def line(
+    share: float, others: list[float] | None = None, beside: float = 0.0, *, has_quotas: bool = True
+) -> dict[str, Any]:
     readings = [{"share": each, "refused": 3, "cpu_s_per_gb": 9.5} for each in (share, *(others or []))]
     return {
         "name": "polling, 16 shards",
         "shards": 16,
+        "has_quotas": has_quotas,
         "share": share,
         "queries": readings,
         "beside_share": beside,
@@ -29,6 +32,7 @@ def line(share: float, others: list[float] | None = None, beside: float = 0.0) -
         (line(0.9), "0.9 | at least 0.97: **missed** | 3 | 9.5 |  |"),
         (line(0.5, others=[0.47]), "0.5 |  | 3 | 9.5 | 0.47 |"),
         (line(0.9, beside=0.05), "0.9 |  | 3 | 9.5 | 0.05 |"),
+        (line(6.5, has_quotas=False), " |  | 3 | 9.5 |  |"),
     ],
 )
 def test_a_query_alone_has_a_goal_and_one_beside_another_poller_shows_both_shares(

@@ -5,7 +5,8 @@ query (`local[2]`, heap of 3 GiB, default options and trigger, noop sink) reads 
 a second query, and beside a loop that polls each shard once a second for 100 records, as a Lambda trigger does, or for
 all that an answer holds, as Firehose does. Each query has a JVM, reads the backlog twice, and the second reading
 counts, from the query's making to the end of the last batch. Its share is the least time that the fullest shard's
-bytes take at its limit, divided by that time. Each setting has one turn.
+bytes take at its limit, divided by that time. Each setting has one turn. The same query without quotas shows what
+CPU they cost.
 
 Prints a line of JSON for each setting. `--results` names a file that keeps it, `NAME-quotas.jsonl`, and
 `--page` a page whose table shows the newest lines of all such files there.
@@ -66,17 +67,24 @@ class Case:
     shards: int
     beside: str = ""
     calls: int = 5
+    has_quotas: bool = True
 
     @property
     def name(self) -> str:
         """As a person reads it."""
         called = "polling" if self.kind == "polling" else "fan-out"
         fewer = "" if self.calls == Case.calls else f", callsPerSecond {self.calls}"
-        return f"{called}, {self.shards} shards{fewer}" + (f", beside {self.beside}" if self.beside else "")
+        quotas = "" if self.has_quotas else ", without quotas"
+        return f"{called}, {self.shards} shards{quotas}{fewer}" + (f", beside {self.beside}" if self.beside else "")
 
 
 CASES = [
-    *(Case(kind, shards) for shards in (16, 64) for kind in ("polling", "efo")),
+    *(
+        Case(kind, shards, has_quotas=quotas)
+        for shards in (16, 64)
+        for kind in ("polling", "efo")
+        for quotas in (True, False)
+    ),
     *(Case("polling", 16, beside) for beside in ("a second query", *LOOPS)),
     Case("polling", 16, LAMBDA, calls=3),
 ]
@@ -100,11 +108,13 @@ def query(endpoint: str, kind: str, calls: str, records: str, hosts: str) -> Non
 
 
 @contextmanager
-def filled(shards: int, records: int) -> Iterator[tuple[Server, str]]:
-    """A server with quotas that has the backlog, and its endpoint under AWS's name."""
-    with TemporaryDirectory() as directory, served("--limits", "--stream", f"{STREAM}:{shards}") as announced:
+def filled(shards: int, records: int, *, has_quotas: bool) -> Iterator[tuple[Server, str]]:
+    """A server that has the backlog, and its endpoint: with quotas under AWS's name."""
+    limits = ["--limits"] if has_quotas else []
+    with TemporaryDirectory() as directory, served(*limits, "--stream", f"{STREAM}:{shards}") as announced:
         server = Server(announced, Path(directory), Setting("quotas", "polling", shards=shards), records)
-        yield server, f"http://{AWS_NAME}:{announced['endpoint'].rsplit(':', 1)[1]}"
+        port = announced["endpoint"].rsplit(":", 1)[1]
+        yield server, f"http://{AWS_NAME}:{port}" if has_quotas else server.endpoint
 
 
 @cache
@@ -148,6 +158,7 @@ def measure(case: Case, server: Server, endpoint: str, records: int, hosts: str)
     return {
         "name": case.name,
         "shards": case.shards,
+        "has_quotas": case.has_quotas,
         "megabytes": records * RECORD_BYTES // 1_000_000,
         "share": rounded(sum(reading["share"] for reading in readings)),
         "queries": readings,
@@ -167,12 +178,13 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
     ]
     for line in lines:
         verdict = ""
-        if not line["beside_share"] and len(line["queries"]) == 1:
+        if line["has_quotas"] and not line["beside_share"] and len(line["queries"]) == 1:
             verdict = f"at least {LEAST_SHARE:g}: {'met' if line['share'] >= LEAST_SHARE else '**missed**'}"
         others = [each["share"] for each in line["queries"][1:]] or [line["beside_share"]]
         own = line["queries"][0]
+        share = f"{own['share']:g}" if line["has_quotas"] else ""
         rows.append(
-            f"| {line['name']} | {own['share']:g} | {verdict} | {own['refused']:g} "
+            f"| {line['name']} | {share} | {verdict} | {own['refused']:g} "
             f"| {own['cpu_s_per_gb']:g} | {others[0] or ''} |"
         )
     of = {f"{line['commit']}, {line['date'][:10]}": None for line in lines}
@@ -194,11 +206,12 @@ def main() -> None:
     with TemporaryDirectory() as directory:
         hosts = Path(directory) / "hosts"
         hosts.write_text(f"127.0.0.1 localhost {socket.gethostname()} {AWS_NAME}\n")
-        for shards in sorted({case.shards for case in CASES if asked.only in case.name}):
+        cases = [case for case in CASES if asked.only in case.name]
+        for shards, has_quotas in sorted({(case.shards, case.has_quotas) for case in cases}):
             records = shards * BYTES_OF_SHARD * asked.seconds // RECORD_BYTES
-            with filled(shards, records) as (server, endpoint):
-                for case in CASES:
-                    if case.shards == shards and asked.only in case.name:
+            with filled(shards, records, has_quotas=has_quotas) as (server, endpoint):
+                for case in cases:
+                    if (case.shards, case.has_quotas) == (shards, has_quotas):
                         line = measure(case, server, endpoint, records, str(hosts))
                         say(line)
                         if asked.results:
