@@ -24,7 +24,6 @@ import platform
 import re
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -38,13 +37,7 @@ from zipfile import ZipFile
 
 import psutil  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession, functions
-from pyspark.sql.streaming.listener import (
-    QueryIdleEvent,
-    QueryProgressEvent,
-    QueryStartedEvent,
-    QueryTerminatedEvent,
-    StreamingQueryListener,
-)
+from pyspark.sql.streaming.query import StreamingQuery
 from versions import version
 
 from kinesis_spark import (
@@ -70,6 +63,7 @@ SINKS = ("sink", "aggregate", "ordered")
 DIGITS = 10
 QUERY_HEAP, SERVER_HEAP = "3g", "10g"
 TURNS, COLD_TURNS = 4, 10
+LOOK_S = 0.02
 CLASS_PATH = Path(__file__).resolve().parents[2] / "benchmarks" / "bare" / "target" / "class-path.txt"
 
 # Of GetRecords.
@@ -300,36 +294,15 @@ def filled(setting: Setting, records: int) -> Iterator[Server]:
             yield Server(announced, Path(directory), setting, records)
 
 
-class Progress(StreamingQueryListener):
-    """Waits until one query has read all records. Spark calls it on a thread of its own."""
+class Progress:
+    """What a query has read, in batches that have ended. For a listener in Python its JVM takes 0.1 s of CPU for each."""
 
-    def __init__(self) -> None:
-        self._changed = threading.Condition()
+    def __init__(self, query: StreamingQuery) -> None:
+        self._query = query
         self._rows = 0
-        self._ended = ""
         self.batches = 0
         # Calls, since the query began.
         self.refused = 0
-
-    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802
-        """Of no interest."""
-
-    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802
-        """Of no interest."""
-
-    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802
-        """A batch has ended."""
-        with self._changed:
-            self._rows += event.progress.numInputRows
-            self.batches += 1
-            self.refused = int(event.progress.sources[0].metrics.get("callsThrottled", 0))
-            self._changed.notify_all()
-
-    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802
-        """It has failed, unless it was stopped."""
-        with self._changed:
-            self._ended = event.exception or "it was stopped"
-            self._changed.notify_all()
 
     def wait(self, records: int) -> None:
         """Until so many have been read.
@@ -337,10 +310,22 @@ class Progress(StreamingQueryListener):
         Raises:
             RuntimeError: if the query ends before that.
         """
-        with self._changed:
-            self._changed.wait_for(lambda: self._rows >= records or self._ended)
+        while self._rows < records and self._query.isActive:
+            time.sleep(LOOK_S)
+            self._look()
+        self._look()
         if self._rows != records:
-            raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {self._ended}")
+            ended = self._query.exception() or "it was stopped"
+            raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {ended}")
+
+    def _look(self) -> None:
+        # `recentProgress` would have all of them written and read again each time.
+        recent = self._query._jsq.recentProgress()  # noqa: SLF001
+        for each in range(self.batches, len(recent)):
+            progress = json.loads(recent[each].json())
+            self._rows += progress["numInputRows"]
+            self.batches += 1
+            self.refused = int(progress["sources"][0]["metrics"].get("callsThrottled", 0))
 
 
 def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle: str) -> None:
@@ -376,6 +361,7 @@ def session_of_query(name: str, config: dict[str, Any] | None = None) -> SparkSe
     """The session of a query's process."""
     builder = session.builder(name, "local[2]").config("spark.driver.memory", QUERY_HEAP)
     builder = builder.config(map=config or {}).config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.streaming.numRecentProgressUpdates", "100000")
     spark = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     return spark
@@ -403,16 +389,14 @@ class Stopwatch:
 
 def catch_up(spark: SparkSession, options: KinesisOptions, records: int, record_bytes: int) -> Reading:
     """One query, from its making until all records are in batches that have ended."""
-    progress = Progress()
-    spark.streams.addListener(progress)
     with TemporaryDirectory() as checkpoint:
         watch = Stopwatch(spark)
         writer = read_stream(spark, options).writeStream.format("noop")
         query = writer.option("checkpointLocation", checkpoint).start()
+        progress = Progress(query)
         progress.wait(records)
         reading = watch.reading(records, record_bytes)
         query.stop()
-    spark.streams.removeListener(progress)
     return reading | {"batches": progress.batches, "refused": progress.refused}
 
 
