@@ -282,7 +282,10 @@ object Plan {
     private val isWide = theme.rare.nonEmpty && chance(theme.wide)
 
     /** Two queries read so much at once that readers wait for memory, and the one with more of it leaves for good. */
-    private val leaves = isLarge && chance(0.7)
+    private val leaves = isLarge && chance(0.55)
+
+    /** More is there than readers hold, and batches go beyond that. */
+    private val lags = isLarge && !leaves && chance(0.8)
 
     /** Queries plan again and again, as what the theme is about shows in their next batches. */
     private val isSteady = theme == Theme.Reports || ((theme == Theme.Still || theme == Theme.Apart) && chance(0.75))
@@ -327,7 +330,7 @@ object Plan {
         burst = if (isLarge) 2 else pick(1, 3, 20),
         sinkRate = pick(60, 200),
         producing = Producing,
-        backlog = if (leaves) 30 else 0,
+        backlog = if (leaves) 30 else if (lags) 60 else 0,
         quiet = quiet,
         // A call of PutRecords may last for 5 minutes.
         bound = if (queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
@@ -338,7 +341,7 @@ object Plan {
           arrivalsGoBack = random.nextBoolean(),
           iteratorMillis = pick(2000L, 300000L),
           subscriptionMillis = pick(20000L, 300000L),
-          recordBytes = if (leaves) 400000 else if (isLarge) pick(50000, 400000) else 20,
+          recordBytes = if (leaves || lags) 400000 else if (isLarge) pick(50000, 400000) else 20,
           oldRecords = if (isOld) pick(5, 50) else 0,
           oldMillis = if (isStop || isWide) 15000 else if (isOld) pick(15000L, 120000L) else 120000L
         )
@@ -350,6 +353,7 @@ object Plan {
         pick[Trigger](Trigger.AvailableNow(pick(500.millis, 5.seconds)), Trigger.Once(pick(500.millis, 5.seconds)))
       val trigger =
         if (isStop) Trigger.AvailableNow(500.millis)
+        else if (lags) Trigger.Continuous(Some(5.seconds))
         else if (leaves || isSteady) Trigger.Continuous(pick(None, Some(500.millis), Some(1.second)))
         else
           pick[Trigger](
@@ -369,7 +373,7 @@ object Plan {
       val sink   = Option.when(chance(if (writes) 0.9 else 0.2))(
         pick(Map.empty[String, String], Map("ordered" -> "true"), Map("ordered" -> "true", "maxInFlightCalls" -> "1"))
       )
-      val memory = if (!leaves) pick(16L, 16L, 64L, 256L) else if (name == "one") 64L else 16L
+      val memory = if (lags) 16L else if (!leaves) pick(16L, 16L, 64L, 256L) else if (name == "one") 64L else 16L
       QuerySettings(name, sources, trigger, memory << 20, if (trigger.isInstanceOf[Trigger.RealTime]) None else sink)
     }
 
@@ -395,9 +399,10 @@ object Plan {
         Map("maxShardSkew"         -> "2s")
       )
       // What they hold stays for longer.
-      val options = if (leaves) Map("maxBytesPerTrigger" -> "4m") else any
-      val begin   =
-        if (isOld || leaves || theme == Theme.Reports) "TRIM_HORIZON"
+      val options =
+        if (leaves) Map("maxBytesPerTrigger" -> "4m") else if (lags) Map.empty[String, String] else any
+      val begin =
+        if (isOld || leaves || lags || theme == Theme.Reports) "TRIM_HORIZON"
         else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
       SourceSettings(
         read,

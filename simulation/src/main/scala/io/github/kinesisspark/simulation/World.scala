@@ -35,6 +35,7 @@ final class World(val plan: Plan, trace: Trace) {
   private val struck       = mutable.TreeMap.empty[String, Int]
   private val lasting      = mutable.HashMap.empty[Strike.Kind, Long]
   private val doubly       = new World.Lasting[(String, String)](World.MostSecondsTwice)
+  private val stray        = new World.Lasting[(String, String)](World.MostSecondsStray)
   private val undone       = new World.Lasting[(String, String, Long)](World.MostSecondsUndone)
   private var applications = Vector.empty[Application]
   private var begun        = 0
@@ -249,6 +250,7 @@ final class World(val plan: Plan, trace: Trace) {
     if (!isEnding) {
       checkMemory()
       checkSingleReaders()
+      checkStrayReaders()
       checkOrders()
       if (baton.chance(0.15)) beginIfNone()
       look()
@@ -286,6 +288,18 @@ final class World(val plan: Plan, trace: Trace) {
       fail(
         s"${key._2} has had two readers that their driver names for $MostSecondsTwice s: ${twice(key).mkString(", ")}"
       )
+    }
+  }
+
+  /** A reader that its executor doesn't know any more is closed: it would read on, and hold memory and a subscription. */
+  private def checkStrayReaders(): Unit = {
+    val strays = for {
+      application <- alive
+      executor    <- application.living if executor.process.isRunning
+      source      <- executor.inside.withStrays
+    } yield executor.process.name -> source
+    stray.tooLong(strays.toSet).foreach { case (executor, source) =>
+      fail(s"$executor has had a reader of $source for $MostSecondsStray s that it doesn't know any more")
     }
   }
 
@@ -455,6 +469,7 @@ object World {
   private val MostThreads      = 80
   private val MostTimers       = 200
   private val MostSecondsTwice = 30
+  private val MostSecondsStray = 5
 
   /** After heartbeats were missed, a few more have to be answered first. */
   private val MostSecondsUndone = 15

@@ -187,6 +187,9 @@ object MemoryBudget {
       new Account(budget, this, whenWaiting)
     }
 
+    /** How many readers are open. */
+    private[reader] def open: Int = budget.synchronized(readers)
+
     /** What its readers still hold is given back as they let go of it. */
     override def close(): Unit = budget.leave(this)
   }

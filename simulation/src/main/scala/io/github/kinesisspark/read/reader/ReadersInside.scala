@@ -23,6 +23,9 @@ final class ReadersInside(pools: ShardReaderPools) {
     smaller.exists(_.memory.isWaiting) && smaller.map(_.held).sum > capacity / 2
   }
 
+  /** Sources with a reader that is open and that they don't know any more. */
+  def withStrays: Vector[String] = pools.all.filter(_.hasStray).map(_.config.sourceId)
+
   private def observed(pool: ShardReaderPool, reader: ShardReader) =
     ObservedReader(pool, reader, stateOf(reader.status))
 }
