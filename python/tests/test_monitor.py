@@ -17,6 +17,7 @@ import pytest
 from patience import PATIENCE_S, until
 from programs import connect_path, output
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import StreamingQueryProgress
 from rich.table import Table
 
 import kinesis_spark
@@ -402,8 +403,10 @@ def test_a_time_that_is_none_is_refused(monitor: KinesisMonitor) -> None:
 
 
 def test_a_running_query_is_watched_and_forgotten_when_it_ends(
-    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What would ask the JVM for each value of a progress.
+    monkeypatch.delattr(StreamingQueryProgress, "fromJObject")
     kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(30)])
     monitor = kinesis_spark.KinesisMonitor(spark)
     try:
