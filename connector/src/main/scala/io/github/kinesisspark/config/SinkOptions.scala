@@ -110,7 +110,7 @@ object SinkOptions extends OptionGroup(OptionScope.Sink) {
 /** How long a row waits for others to go with it, at most.
   *
   * @param idle while no call of its task is under way
-  * @param busy while one is
+  * @param busy while one is; not less
   */
 final case class Linger(idle: FiniteDuration, busy: FiniteDuration)
 

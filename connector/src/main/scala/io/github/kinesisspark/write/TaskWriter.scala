@@ -138,15 +138,16 @@ private[write] final class TaskWriter(
         throw e
     }
 
-  /** An earlier time takes the place of a later one. */
-  private def startTimer(): Unit = if (blockRows > 0 || packing.heldRows > 0) linger.foreach { waits =>
-    val wait = if (underWay.isEmpty) waits.idle else waits.busy
-    val at   = runtime.clock.nanos() - began + wait.toNanos
-    if (timedAt.forall(at < _)) {
-      timedAt = Some(at)
-      writers.after(wait)(tick(at, wait))
+  /** With no call under way, an earlier time takes the place of a later one. */
+  private def startTimer(): Unit =
+    if ((blockRows > 0 || packing.heldRows > 0) && (timedAt.isEmpty || underWay.isEmpty)) linger.foreach { waits =>
+      val wait = if (underWay.isEmpty) waits.idle else waits.busy
+      val at   = runtime.clock.nanos() - began + wait.toNanos
+      if (timedAt.forall(at < _)) {
+        timedAt = Some(at)
+        writers.after(wait)(tick(at, wait))
+      }
     }
-  }
 
   /** Comes again where the task's thread holds the lock now. */
   private def tick(at: Long, again: FiniteDuration): Unit =

@@ -100,14 +100,15 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   it("a task writer has a row wait for one time while no call is under way, and for another while one is") {
-    val idle = new Setting(Some(Linger(idle = 1.millis, busy = 1.hour)))
-    idle.writer.write(entry(0))
-    eventually(idle.sizes shouldBe Vector(1))
-    idle.writer.close()
-    val busy = new Setting(Some(Linger(idle = 1.hour, busy = 1.millis)), first = Some(new CompletableFuture))
-    (0 to 500).foreach(i => busy.writer.write(entry(i)))
-    eventually(busy.sizes shouldBe Vector(500, 1))
-    busy.writer.close()
+    val linger = Linger(idle = 1.millis, busy = 200.millis)
+    val s      = new Setting(Some(linger), first = Some(new CompletableFuture))
+    val began  = System.nanoTime()
+    s.writer.write(entry(0))
+    eventually(s.sizes shouldBe Vector(1))
+    s.writer.write(entry(1))
+    eventually(s.sizes shouldBe Vector(1, 1))
+    (System.nanoTime() - began) should be >= linger.busy.toNanos
+    s.writer.close()
   }
 
   it("a task writer has a row wait no longer than without a call once the last call under way is answered") {
