@@ -295,7 +295,7 @@ def filled(setting: Setting, records: int) -> Iterator[Server]:
 
 
 class Progress:
-    """What a query has read, in batches that have ended. For a listener in Python its JVM takes 0.1 s of CPU for each."""
+    """What a query has read, in batches that have ended. A listener in Python takes 0.1 s of CPU for each of them."""
 
     def __init__(self, query: StreamingQuery) -> None:
         self._query = query
