@@ -4,9 +4,9 @@ A stream of the embedded server, which has the service's quotas, is filled once 
 query (`local[2]`, heap of 3 GiB, default options and trigger, noop sink) reads it under a name of AWS's: alone, beside
 a second query, and beside a loop that polls each shard once a second for 100 records, as a Lambda trigger does, or for
 all that an answer holds, as Firehose does. Each query has a JVM, reads the backlog twice, and the second reading
-counts, from the query's making to the end of the last batch. Its share is the least time that the fullest shard's
-bytes take at its limit, divided by that time. Each setting has one turn. The same query without quotas shows what
-CPU they cost.
+counts, from the query's making to the end of the last batch. At its limit the fullest shard needs some time for its
+bytes: that time, divided by the reading's, is the query's share. Each setting has one turn. The same query also reads
+from a server without quotas, to compare the CPU.
 
 Prints a line of JSON for each setting. `--results` names a file that keeps it, `NAME-quotas.jsonl`, and
 `--page` a page whose table shows the newest lines of all such files there.

@@ -195,7 +195,7 @@ final class ShardReaderPool(
   private[kinesisspark] def all: Vector[ShardReader] = synchronized(readers.values.toVector)
   private[reader] def isFanOut: Boolean              = synchronized(publisher != ResolvedPublisher.Polling)
 
-  /** Whether a reader is open that no shard has any more. */
+  /** Whether a reader is open that this pool doesn't know any more. */
   private[reader] def hasStray: Boolean = synchronized(memory.open > readers.size)
 
   private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit =
