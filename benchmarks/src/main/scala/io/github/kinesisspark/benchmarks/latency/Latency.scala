@@ -87,6 +87,8 @@ object Latency {
     *
     * @param warmup turns that don't count
     * @param rounds of so many turns, and each of the others once
+    * @param time that counts of a turn
+    * @param realTime the same in real-time mode: long enough for several records beyond the 99.9% quantile
     */
   def fanOut(
       spark: SparkSession,
@@ -94,26 +96,28 @@ object Latency {
       rounds: Int,
       turns: Int,
       settling: FiniteDuration,
-      time: FiniteDuration
+      time: FiniteDuration,
+      realTime: FiniteDuration
   ): FanOut = {
     def of(way: Way, n: Int) = s"${streamOf(Load.Steady, way)}-$n"
     val measured             = warmup + rounds * turns
     val names  = (1 to measured).map(of(Way.MicroFanOut, _)) ++ (1 to rounds).map(of(Way.RealTimeFanOut, _)) :+ Unread
     val server = new ServerProcess(names.map(_ -> Shards).toMap)
     val client = server.client()
-    def took(way: Way, n: Int) = measure(spark, server, client, Load.Steady, way, of(way, n), settling, time).quantiles
-    def turn(n: Int)           = {
+    def took(way: Way, n: Int, time: FiniteDuration) =
+      measure(spark, server, client, Load.Steady, way, of(way, n), settling, time).quantiles
+    def turn(n: Int) = {
       val producer   = new Producer(client, Unread, Load.Steady)
       val emptyBatch =
         try floor(spark, settling, time)
         finally producer.close()
-      Turn(took(Way.MicroFanOut, n), emptyBatch)
+      Turn(took(Way.MicroFanOut, n, time), emptyBatch)
     }
     try {
       (1 to warmup).foreach(turn)
       val all = for (round <- 1 to rounds) yield {
         val some = (1 to turns).map(n => turn(warmup + (round - 1) * turns + n))
-        (some, took(Way.RealTimeFanOut, round), floor(spark, settling, time))
+        (some, took(Way.RealTimeFanOut, round, realTime), floor(spark, settling, time))
       }
       FanOut(all.flatMap(_._1), all.map(_._2), all.map(_._3))
     } finally {
