@@ -34,7 +34,7 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
     val result = new CompletableFuture[Void]
     if (knowsPrior) byPriorKnowledge(request, result)
     else
-      follow(alpn.execute(withHandler(request, new HeldHandler(request.responseHandler))), result) { failure =>
+      follow(alpn.execute(withHandler(request, new AlpnFailureFilter(request.responseHandler))), result) { failure =>
         // Nothing of the request was sent.
         if (isAboutAlpn(failure) && !result.isDone) byPriorKnowledge(request, result)
         else result.completeExceptionally(failure): Unit
@@ -87,7 +87,7 @@ private[aws] object Http2Negotiation {
     Option(failure.getMessage).exists(_.toLowerCase(Locale.ROOT).contains(text))
 
   /** Keeps from the SDK that a call failed which is made again. */
-  private final class HeldHandler(handler: SdkAsyncHttpResponseHandler) extends SdkAsyncHttpResponseHandler {
+  private final class AlpnFailureFilter(handler: SdkAsyncHttpResponseHandler) extends SdkAsyncHttpResponseHandler {
     override def onHeaders(response: SdkHttpResponse): Unit  = handler.onHeaders(response)
     override def onStream(body: Publisher[ByteBuffer]): Unit = handler.onStream(body)
     override def onError(failure: Throwable): Unit           = if (!isAboutAlpn(failure)) handler.onError(failure)

@@ -48,13 +48,13 @@ private[aws] final class LoginFile(val path: Path) {
   /** One client of this JVM at a time, which may call the service meanwhile, for a minute at most ([[ServiceClient]]): a login is good for one renewal.
     * Others of the same login wait, on threads of [[CredentialsCache]], which are there for that.
     */
-  def exclusively[A](work: => A): A = LoginFile.turns.computeIfAbsent(path, _ => new Turn).synchronized(work)
+  def exclusively[A](work: => A): A = LoginFile.locks.computeIfAbsent(path, _ => new Lock).synchronized(work)
 }
 
 private[aws] object LoginFile {
-  private val turns = new ConcurrentHashMap[Path, Turn]
+  private val locks = new ConcurrentHashMap[Path, Lock]
 
-  private final class Turn
+  private final class Lock
 
   /** @param name of the SSO session, or the start URL of a profile without one */
   def ofSso(name: String): LoginFile = new LoginFile(home("sso").resolve(s"${hash("SHA-1", name)}.json"))

@@ -75,9 +75,9 @@ private final class KinesisWrite(
   }
 
   private def factory() = {
-    val isTold =
+    val isRegionKnown =
       options.client.region.nonEmpty || (columns.targetStream.isEmpty && options.stream.exists(_.arn.nonEmpty))
-    new KinesisWriterFactory(columns, options, if (isTold) None else Regions.ofMachine(options.client), queryId)
+    new KinesisWriterFactory(columns, options, if (isRegionKnown) None else Regions.ofMachine(options.client), queryId)
   }
 
   /** Nothing is left to commit: the tasks' records are in their streams. */

@@ -76,7 +76,7 @@ final class LoginSpec extends AnyFunSpec with Matchers {
         kept("two", minutes = 120)
       }
       trial.token shouldBe "two"
-      monitors shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Turn")
+      monitors shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Lock")
     }
 
     it("that somebody else has renewed is read again, without a call") {

@@ -210,16 +210,16 @@ final class PollingRecordPublisher(
       case _ if missing > 0 =>
         // The time of the call was too short for its memory. That is taken first now.
         iterator = None
-        again(now)
+        retry(now)
       case _: Fault.ExpiredIterator =>
         // Not at once: a server may say so of every iterator.
         iterator = None
-        again(now)
+        retry(now)
       case _: Fault.InvalidArgument if iterator.nonEmpty && history.failures == 0 =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
         iterator = None
         history = history.copy(failures = 1)
-        again(now)
+        retry(now)
       case _ =>
         RetryPolicy
           .of(action, reach.retries)
@@ -240,7 +240,7 @@ final class PollingRecordPublisher(
     }
   }
 
-  private def again(failed: Long): Unit = {
+  private def retry(failed: Long): Unit = {
     due = pace.due(failed, counted)
     request()
   }

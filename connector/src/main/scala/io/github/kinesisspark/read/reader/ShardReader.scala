@@ -38,11 +38,8 @@ final class ShardReader(
   private val tasks                         = new CopyOnWriteArrayList[() => Unit]
 
   private var buffer     = RecordBuffer.at(start)
-  private var planned    = Option.empty[ShardPosition]
-  private var ahead      = Option.empty[RecordBuffer] // Behind what is planned; nothing until somebody looks.
-  private var boundaries = Option.empty[Boundaries]   // Of that.
+  private val unplanned  = new UnplannedRecords
   private var fresh      = false
-  private var heap       = 0L
   private var requested  = false
   private val opened     = runtime.clock.nanos()
   private var hasBegun   = false
@@ -65,11 +62,7 @@ final class ShardReader(
       if (!closed) {
         fresh ||= records.nonEmpty || position != buffer.tip || (lastAnswer.isEmpty && !hasBegun)
         buffer = buffer.append(records, totals, position)
-        if (ahead.exists(before => planned.forall(_ == before.base))) {
-          ahead = ahead.map(_.append(records, totals, position))
-          boundaries = boundaries.map(_.add(new RecordBuffer.Packed(records), 0, records.length))
-        } else forget()
-        heap += totals.heap
+        unplanned.append(records, totals, position)
         time = time.after(delivery.totals, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
         emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(runtime.clock.nanos()))
@@ -121,15 +114,15 @@ final class ShardReader(
   }
 
   /** It has asked for memory that isn't there, or can't ask for more. */
-  def isHeldUp: Boolean = memory.isWaiting || synchronized(!requested && !hasRoom(heap))
+  def isHeldUp: Boolean = memory.isWaiting || synchronized(!requested && !hasRoom(buffer.heap))
 
   /** Once what is planned is dropped. */
-  private def isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom(unplanned.heap))
+  private def isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom(unplanned.of(buffer).heap))
 
   /** Asks for more if there is room for it. Called after whatever may have made room. */
   def demand(): Unit = {
     val ask = synchronized {
-      val room = !requested && !closed && failure.isEmpty && !isComplete && hasRoom(heap)
+      val room = !requested && !closed && failure.isEmpty && !isComplete && hasRoom(buffer.heap)
       if (room) requested = true
       room
     }
@@ -146,10 +139,7 @@ final class ShardReader(
 
   /** The next batch starts at `position`, whatever was planned before: the order that commits it may have been lost. False as of [[dropTo]]. */
   def startAt(position: ShardPosition): Boolean = {
-    synchronized {
-      planned = None
-      forget()
-    }
+    synchronized(unplanned.startAnew())
     dropTo(position)
   }
 
@@ -157,12 +147,10 @@ final class ShardReader(
   def dropTo(position: ShardPosition): Boolean = {
     val freed = synchronized {
       buffer.dropTo(position).map { rest =>
-        val before = heap
-        if (rest ne buffer) forget()
-        if (planned.contains(position)) planned = None
+        val before = buffer
+        unplanned.dropTo(position, isChanged = rest ne before)
         buffer = rest
-        heap = rest.heap
-        before - heap
+        before.heap - rest.heap
       }
     }
     freed.foreach(memory.giveBack)
@@ -170,13 +158,10 @@ final class ShardReader(
   }
 
   /** A batch is planned that ends there: what comes after it is what this reader holds ahead. Its records stay till they are committed. */
-  def plan(end: ShardPosition): Unit = synchronized {
-    planned = Some(end)
-    forget()
-  }
+  def plan(end: ShardPosition): Unit = synchronized(unplanned.plan(end))
 
   /** The batch that was planned is written. Returns its end where this reader is somewhere else and must be opened anew there. */
-  def commit(): Option[ShardPosition] = synchronized(planned).filterNot(dropTo)
+  def commit(): Option[ShardPosition] = synchronized(unplanned.start).filterNot(dropTo)
 
   /** For a task that has taken what comes before `position`: the next answer's records, which stay in the buffer until the task comes again. None
     * where this reader is somewhere else by now: another task has taken more, or it is closed.
@@ -217,39 +202,26 @@ final class ShardReader(
 
   /** How far it is, with where a batch can end. */
   def status(spacing: BoundarySpacing): ReaderStatus = synchronized {
-    val own = boundaries.filter(_.spacing == spacing).getOrElse(unplanned.boundaries(spacing))
-    boundaries = Some(own)
-    status.copy(boundaries = own)
-  }
-
-  private def unplanned = ahead.getOrElse {
-    val now = planned.flatMap(buffer.dropTo).getOrElse(buffer)
-    ahead = Some(now)
-    now
-  }
-
-  private def forget(): Unit = {
-    ahead = None
-    boundaries = None
+    status.copy(boundaries = unplanned.boundariesOf(buffer, spacing))
   }
 
   def status: ReaderStatus = synchronized {
-    val buffer = unplanned
+    val ahead = unplanned.of(buffer)
     ReaderStatus(
       shard = shard,
-      base = buffer.base,
-      position = buffer.tip,
+      base = ahead.base,
+      position = ahead.tip,
       boundaries = Boundaries.none(BoundarySpacing.none),
-      records = buffer.records,
-      bytes = buffer.bytes,
-      heap = KinesisRecord.heapOf(buffer.records, buffer.bytes),
+      records = ahead.records,
+      bytes = ahead.bytes,
+      heap = KinesisRecord.heapOf(ahead.records, ahead.bytes),
       room = share(),
       isFull = isFull,
-      oldestArrival = buffer.oldestArrival,
-      newestArrival = buffer.newestArrival,
+      oldestArrival = ahead.oldestArrival,
+      newestArrival = ahead.newestArrival,
       reached = time.reached,
       density = time.density,
-      starved = buffer.records == 0 && memory.isWaiting,
+      starved = ahead.records == 0 && memory.isWaiting,
       isComplete = isComplete,
       millisBehind = lastAnswer.map(_.millisBehind),
       millisSinceAnswer = lastAnswer.map(a => millisSince(a.asOfNanos)),
@@ -281,16 +253,15 @@ final class ShardReader(
   private def millisSince(nanos: Long) = (runtime.clock.nanos() - nanos) / 1000000
 
   /** Bytes of heap in records that are not planned yet. */
-  def held: Long = synchronized(unplanned.heap)
+  def held: Long = synchronized(unplanned.of(buffer).heap)
 
   override def close(): Unit = {
     val (held, isFirst) = synchronized {
       val isFirst = !closed
       closed = true
-      val all = heap
+      val all = buffer.heap
       buffer = RecordBuffer.at(buffer.base)
-      forget()
-      heap = 0
+      unplanned.forget()
       (all, isFirst)
     }
     publisher.close()

@@ -120,7 +120,7 @@ final case class Subscription private (
 
   /** Another subscription of the consumer has taken the shard over. */
   private def takenOver(live: Live, fault: Fault, policy: RetryPolicy, at: Moment): Step = {
-    val more  = contention.lost(at.now)
+    val more  = contention.takenOver(at.now)
     val asked = live.silentAfter.isDefined
     if (asked && more.isHopeless)
       (copy(state = Over, contention = more), Vector(Cancel(live.call), GiveUp(Failure.Contended)))
@@ -231,9 +231,9 @@ object Subscription {
     * @param since when the shard was won, in ns; it is kept from one subscription to the next
     */
   final case class ConsumerContention(since: Option[Long], times: Int, newcomer: Boolean) {
-    private[Subscription] def won(now: Long): ConsumerContention = copy(since = since.orElse(Some(now)))
+    private[Subscription] def opened(now: Long): ConsumerContention = copy(since = since.orElse(Some(now)))
 
-    private[Subscription] def lost(now: Long): ConsumerContention = {
+    private[Subscription] def takenOver(now: Long): ConsumerContention = {
       val settled = since.exists(now - _ >= SettledIn.toNanos)
       if (settled) ConsumerContention(None, 1, newcomer = false)
       else ConsumerContention(None, times + 1, newcomer || times == 0)
@@ -276,7 +276,7 @@ object Subscription {
       case (Waiting(_), _) if due => s.callNow(at)
 
       case (Calling(call, _), Opened(_)) =>
-        s.copy(contention = s.contention.won(at.now)).requestOne(Live(call, None, hasReceived = false), at.now)
+        s.copy(contention = s.contention.opened(at.now)).requestOne(Live(call, None, hasReceived = false), at.now)
       case (Calling(call, _), Failed(_, fault)) => failed(call, asked = true, fault)
       case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
       case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
