@@ -36,6 +36,9 @@ private object CallsPage {
 
   private def row(calls: AwsCall*)(place: Place, makers: String*)(when: String) = Row(calls, place, when, makers)
 
+  /** In an executor, from which on a shard without records is asked less often than so. */
+  private def readers(idle: FiniteDuration) = idle.toMillis / PollingPace.IdleOfEach.toMillis
+
   private val reading = Seq(
     row(DescribeStreamSummary)(Driver, "ListedStream")("once for each stream when a query or a batch read starts"),
     row(ListShards)(Driver, "ListedStream")(
@@ -52,7 +55,7 @@ private object CallsPage {
     row(GetRecords)(Executors, "PollingRecordPublisher")(
       s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(PollingOptions.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +
-        f"${PollingPace.readersAt(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${PollingPace.readersAt(PollingPace.IdleOfMany)}%,d shards on. " +
+        f"${readers(PollingPace.Idle)} shards, to ${shown(PollingPace.IdleOfMany)} from ${readers(PollingPace.IdleOfMany)}%,d shards on. " +
         s"A call to AWS asks for about ${PollingPace.BytesPerSecond >> 20} MiB at most, and the next one waits for as long as the answer's bytes take at " +
         s"${PollingPace.BytesPerSecond >> 20} MiB a second. At " +
         s"${PollingPace.MostCallsPerSecond} calls a second, a shard at an `endpoint` outside AWS that gives more is called without a pause until it refuses a call"
@@ -67,7 +70,7 @@ private object CallsPage {
     row(GetShardIterator, GetRecords)(Driver, "GivenPositions")(
       "`startingPosition` and `endingPosition` with sequence numbers: one to three looks into each shard"
     ),
-    row(GetShardIterator, GetRecords)(Driver, "RetentionWatch")(
+    row(GetShardIterator, GetRecords)(Driver, "RetentionCheck")(
       "a checkpoint that is older than [retention](../concepts/retention.md): one look into each shard for its oldest record"
     ),
     row(GetShardIterator, GetRecords)(Driver, "BeyondBuffers")(

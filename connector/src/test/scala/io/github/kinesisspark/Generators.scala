@@ -4,7 +4,7 @@ import org.scalacheck.Gen
 
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.{ArrivalDensity, Boundaries, BoundarySpacing, ReaderStatus}
-import io.github.kinesisspark.read.reader.RecordBuffer
+import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer, RecordTotals}
 import io.github.kinesisspark.position.ShardPosition._
 
 /** Values of the service's forms, for property tests. */
@@ -14,6 +14,8 @@ object Generators {
   def shardId(n: Int): String         = f"shardId-$n%012d"
   def shard(n: Int): ShardKey         = ShardKey(stream, shardId(n))
   def number(n: Long): SequenceNumber = SequenceNumber(s"49${"0" * 34}${"%020d".format(n)}")
+
+  def heapOf(records: KinesisRecord*): Long = RecordTotals.of(records.toArray).heap
 
   /** Of a reader that has read nothing and has no answer. */
   def emptyStatus(shard: ShardKey): ReaderStatus = ReaderStatus(

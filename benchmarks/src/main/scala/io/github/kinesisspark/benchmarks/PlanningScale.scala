@@ -111,7 +111,7 @@ object PlanningScale {
         Boundaries.none(spacing(n)).add(new RecordBuffer.Packed(held), 0, held.length),
         100,
         100 * RecordBytes,
-        heap = 100 * (RecordBytes + KinesisRecord.Overhead),
+        heap = KinesisRecord.heapOf(100, 100L * RecordBytes),
         room = 1L << 20,
         isFull = false,
         Some(Created),
@@ -184,7 +184,7 @@ object PlanningScale {
     timed("seen_ms")(planning.end(statuses.view.mapValues(_.position).toMap))
     val half  = Admission.Limits(Some(50L * tips.size), None)
     val batch = timed("admission_ms") {
-      val admitted = view.admit(half, fairnessOffset).batch
+      val admitted = view.admit(half, fairnessOffset).slices
       fleet.readers.begin(admitted)
       admitted
     }

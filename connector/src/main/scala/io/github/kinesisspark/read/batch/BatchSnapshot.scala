@@ -8,12 +8,12 @@ import io.github.kinesisspark.read.reader.StreamAccess
 
 /** What a batch read reads, fixed to the record when it is planned first: every action on its DataFrame reads the same.
   *
-  * @param parts    parents before children, stream by stream
+  * @param slices   parents before children, stream by stream
   * @param hashKeys of all shards, closed ones as well
   * @param now      when it was taken, in ms by the service's clock
   */
 final case class BatchSnapshot(
-    parts: Vector[BatchSnapshot.Part],
+    slices: Vector[BatchSnapshot.Slice],
     streams: Map[StreamArn, StreamAccess],
     hashKeys: Map[ShardKey, HashKeyRange],
     now: Long
@@ -21,13 +21,13 @@ final case class BatchSnapshot(
 
 object BatchSnapshot {
 
-  /** One shard's part, or a piece of it.
+  /** One shard's slice, or a piece of it.
     *
     * @param oldest when its first record arrived, about; in ms by the service's clock
     * @param newest when its last record arrived, about
     * @param size   if all of it was seen
     */
-  final case class Part(range: ShardRange, oldest: Option[Long], newest: Option[Long], size: Option[ShardEnds.Size]) {
+  final case class Slice(range: ShardRange, oldest: Option[Long], newest: Option[Long], size: Option[ShardEnds.Size]) {
 
     /** Bytes of data and keys, at most: a shard takes 1 MB a second. */
     def most(now: Long): Long = size.fold {
@@ -45,13 +45,13 @@ object BatchSnapshot {
     try
       ProbeClients.using(clients, catalog.access) { ends =>
         val histories = catalog.streams.map(new StreamHistory(_, options.failOnDataLoss, ends))
-        val parts     = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
+        val slices    = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
           history.between(
             asked.startingPosition.getOrElse(StartingPosition.TrimHorizon),
             asked.endingPosition.getOrElse(StartingPosition.Latest)
           )
         }
-        BatchSnapshot(parts, catalog.access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
+        BatchSnapshot(slices, catalog.access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
       }
     finally catalog.close()
   }

@@ -13,7 +13,7 @@ import io.github.kinesisspark.read.reader.{ReaderConfig, ReaderMemory, ResolvedP
 import io.github.kinesisspark.read.row.RowFilter
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 import io.github.kinesisspark.position.ShardPosition.AtTimestamp
-import io.github.kinesisspark.read.batch.BatchSnapshot.Part
+import io.github.kinesisspark.read.batch.BatchSnapshot.Slice
 
 /** One scan of a snapshot: what the filter leaves of it, shared among tasks. Every task reads its ranges from Kinesis. */
 final class KinesisBatch(
@@ -26,21 +26,21 @@ final class KinesisBatch(
   import KinesisBatch._
   import clients.runtime
 
-  private lazy val parts: Vector[Part] = {
-    val wanted = snapshot.parts.filter(p => filter.lets(p.range.shard.stream.name, p.range.shard.shardId))
+  private lazy val slices: Vector[Slice] = {
+    val wanted = snapshot.slices.filter(p => filter.lets(p.range.shard.stream.name, p.range.shard.shardId))
     if (filter.from.isEmpty && filter.until.isEmpty) wanted
     else ProbeClients.using(clients, snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
   }
 
   /** Of data and keys, at most; but user records of one aggregated record may share a key that each row has by itself. */
-  def mostBytes: Long = parts.iterator.map(_.most(snapshot.now)).sum
+  def mostBytes: Long = slices.iterator.map(_.most(snapshot.now)).sum
 
-  /** Of all parts, if known: how many rows an aggregated record makes is known only to the task that reads it. */
+  /** Of all slices, if known: how many rows an aggregated record makes is known only to the task that reads it. */
   def rows: Option[Long] =
-    Option.when(!options.deaggregate && parts.forall(_.size.nonEmpty))(parts.flatMap(_.size).map(_.records).sum)
+    Option.when(!options.deaggregate && slices.forall(_.size.nonEmpty))(slices.flatMap(_.size).map(_.records).sum)
 
   override def planInputPartitions(): Array[InputPartition] = {
-    val all    = if (parts.size < options.minPartitions && !isFanOut) cut(parts) else parts
+    val all    = if (slices.size < options.minPartitions && !isFanOut) cut(slices) else slices
     val keys   = if (options.deaggregate) keysOf(all.map(_.range.shard)) else Map.empty[ShardKey, HashKeyRange]
     val weight = all.map(p => p.range -> p.most(snapshot.now)).toMap
     RangeGrouping
@@ -56,7 +56,7 @@ final class KinesisBatch(
       bufferBytes = ReaderMemory.of(options, SparkSession.active.sparkContext),
       polling = options.polling,
       failOnDataLoss = options.failOnDataLoss,
-      batch = Some(if (parts.isEmpty) ResolvedPublisher.Polling else ConsumerLifecycle.ofBatch(options, clients))
+      batch = Some(if (slices.isEmpty) ResolvedPublisher.Polling else ConsumerLifecycle.ofBatch(options, clients))
     ),
     columns
   )
@@ -74,10 +74,10 @@ final class KinesisBatch(
   /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow
     * from record to record, so what is near the filter's times is left to Spark.
     */
-  private def narrowed(part: Part, ends: ShardEnds): Option[Part] = {
-    val shard = part.range.shard
-    val from  = filter.from.map(_ - Approximately).filter(t => part.oldest.forall(_ < t))
-    val until = filter.until.map(_ + Approximately).filter(t => t < snapshot.now && part.newest.forall(_ > t))
+  private def narrowed(slice: Slice, ends: ShardEnds): Option[Slice] = {
+    val shard = slice.range.shard
+    val from  = filter.from.map(_ - Approximately).filter(t => slice.oldest.forall(_ < t))
+    val until = filter.until.map(_ + Approximately).filter(t => t < snapshot.now && slice.newest.forall(_ > t))
     if (from.exists(_ > snapshot.now)) None
     else {
       val first = from.map(t => ends.first(shard, AtTimestamp(t)))
@@ -88,42 +88,42 @@ final class KinesisBatch(
         val end   = past.map(r => ShardPosition.AtSequenceNumber(r.number))
         val range = ShardRange(
           shard,
-          begin.filter(part.range.start.isBefore(_)).getOrElse(part.range.start),
-          end.filter(_.isBefore(part.range.end)).getOrElse(part.range.end)
+          begin.filter(slice.range.start.isBefore(_)).getOrElse(slice.range.start),
+          end.filter(_.isBefore(slice.range.end)).getOrElse(slice.range.end)
         )
         Option.when(range.start.isBefore(range.end))(
-          if (range == part.range) part
-          else Part(range, (part.oldest ++ from).maxOption, (part.newest ++ until).minOption, None)
+          if (range == slice.range) slice
+          else Slice(range, (slice.oldest ++ from).maxOption, (slice.newest ++ until).minOption, None)
         )
       }
     }
   }
 
   /** Into pieces of about the same time each: how the records are spread over the time isn't known. */
-  private def cut(parts: Vector[Part]): Vector[Part] = ProbeClients.using(clients, snapshot.streams) { ends =>
-    val byRange = parts.map(p => p.range -> p).toMap
+  private def cut(slices: Vector[Slice]): Vector[Slice] = ProbeClients.using(clients, snapshot.streams) { ends =>
+    val byRange = slices.map(p => p.range -> p).toMap
     val wanted  =
-      RangeSplitting.parts(parts.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)
+      RangeSplitting.parts(slices.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)
     Parallel.map(wanted) { case (range, pieces) => cut(byRange(range), pieces, ends) }.flatten
   }
 
-  private def cut(part: Part, pieces: Int, ends: ShardEnds): Vector[Part] = part.oldest match {
+  private def cut(slice: Slice, pieces: Int, ends: ShardEnds): Vector[Slice] = slice.oldest match {
     case Some(oldest) if pieces > 1 =>
-      val newest = part.newest.getOrElse(snapshot.now)
+      val newest = slice.newest.getOrElse(snapshot.now)
       val times  = (1 until pieces).map(i => oldest + (newest - oldest) * i / pieces).distinct
       val inside = times
         .flatMap(t =>
-          ends.first(part.range.shard, AtTimestamp(t)).map(r => ShardPosition.AtSequenceNumber(r.number) -> t)
+          ends.first(slice.range.shard, AtTimestamp(t)).map(r => ShardPosition.AtSequenceNumber(r.number) -> t)
         )
         .distinctBy(_._1)
         .filter { case (at, _) =>
-          part.range.start.isBefore(at) && at.isBefore(part.range.end)
+          slice.range.start.isBefore(at) && at.isBefore(slice.range.end)
         }
-      val bounds = Some(oldest) +: inside.map(i => Some(i._2)) :+ part.newest
-      RangeSplitting.cut(part.range, inside.map(_._1)).zip(bounds.zip(bounds.tail)).map { case (range, (from, to)) =>
-        Part(range, from, to, None)
+      val bounds = Some(oldest) +: inside.map(i => Some(i._2)) :+ slice.newest
+      RangeSplitting.cut(slice.range, inside.map(_._1)).zip(bounds.zip(bounds.tail)).map { case (range, (from, to)) =>
+        Slice(range, from, to, None)
       }
-    case _ => Vector(part)
+    case _ => Vector(slice)
   }
 }
 

@@ -7,11 +7,11 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.config.{OptionException, StartingPosition}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{GivenPositions, ListedStream, Parallel, ShardEnds}
-import io.github.kinesisspark.read.plan.HistoryPart
+import io.github.kinesisspark.read.plan.HistoryRange
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
-/** One stream as it is at one moment, for reads that begin and end: cuts through its history, and what is between two of them. */
+/** One stream as it is at one moment, for reads that begin and end: positions in its shards, and what is between them. */
 final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
   import StreamHistory._
   import stream.clients.runtime
@@ -26,31 +26,33 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   val hashKeys: Map[ShardKey, HashKeyRange] =
     stream.hashKeys(lineage.inOrder.toSet).map { case (id, keys) => ShardKey(stream.arn, id) -> keys }
 
-  /** The exact cut at a position that is the same for all shards: what came before it, and what comes from it on. */
+  /** The exact positions at one that is the same for all shards: what came before it, and what comes from it on. */
   def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
-    val cut = ending(position)
-    cut.map(_._1).zip(Parallel.map(cut) { case (id, to) => exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end })
+    val all = ending(position)
+    all.map(_._1).zip(Parallel.map(all) { case (id, to) => exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end })
   }
 
-  /** What is between two positions, each shard's part to the record.
+  /** What is between two positions, each shard's slice to the record.
     *
     * @throws OptionException  where there is nothing to begin with at the first one
     * @throws OffsetException  where the positions aren't this stream's, or in the wrong order
     * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
-  def between(from: StartingPosition, to: StartingPosition): Vector[BatchSnapshot.Part] = {
-    val cut   = ending(to)
-    val begin = beginning(from)
-    val found = HistoryPart.between(lineage, begin.toMap, cut.toMap).fold(shards => refuseOrder(shards), identity)
+  def between(from: StartingPosition, to: StartingPosition): Vector[BatchSnapshot.Slice] = {
+    val end   = ending(to)
+    val begin = initialPositions(from)
+    val found = HistoryRange.between(lineage, begin.toMap, end.toMap).fold(shards => refuseOrder(shards), identity)
     val gone  = stream.gone(found.unlisted)
     if (gone.nonEmpty)
-      loseOrWarn(
-        s"${gone.toVector.sorted.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost"
+      DataLoss.ofPositions(
+        s"${gone.toVector.sorted.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost",
+        failOnDataLoss,
+        log
       )
-    val left              = found.pieces.filterNot(piece => gone(piece.shardId))
-    val (reversed, parts) = Parallel.map(exactly(from, to, left))(part).partitionMap(identity)
+    val left               = found.pieces.filterNot(piece => gone(piece.shardId))
+    val (reversed, slices) = Parallel.map(exactly(from, to, left))(slice).partitionMap(identity)
     if (reversed.nonEmpty) refuseOrder(reversed)
-    parts.flatten
+    slices.flatten
   }
 
   /** The pieces, where positions were given for single shards: their times are looked at, and their ends are made exact. What was
@@ -59,8 +61,8 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private def exactly(
       from: StartingPosition,
       to: StartingPosition,
-      pieces: Vector[HistoryPart.Piece]
-  ): Vector[HistoryPart.Piece] = {
+      pieces: Vector[HistoryRange.Piece]
+  ): Vector[HistoryRange.Piece] = {
     from match {
       case _: StartingPosition.Shards => checkStart(timesOf(pieces)(_.start))
       case _                          => ()
@@ -73,10 +75,12 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     }
   }
 
-  private def timesOf(pieces: Vector[HistoryPart.Piece])(side: HistoryPart.Piece => ShardPosition): Vector[GivenTime] =
+  private def timesOf(pieces: Vector[HistoryRange.Piece])(
+      side: HistoryRange.Piece => ShardPosition
+  ): Vector[GivenTime] =
     pieces.map(p => p.shardId -> side(p)).collect { case (id, AtTimestamp(time)) => GivenTime(time, Some(id)) }
 
-  private def beginning(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
+  private def initialPositions(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
     case StartingPosition.TrimHorizon    => lineage.roots.map(_ -> TrimHorizon)
     case StartingPosition.AtTimestamp(t) =>
       checkStart(Vector(GivenTime(t.toEpochMilli)))
@@ -99,7 +103,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     // Of a time within the service's present second, there may be records before and after it.
     case StartingPosition.AtTimestamp(t) => lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
     case StartingPosition.Latest         => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
-    case asked: StartingPosition.Shards  => givenAs("endingPosition").cut(asked)
+    case asked: StartingPosition.Shards  => givenAs("endingPosition").positions(asked)
   }
 
   /** What is between the two positions of a shard. An end at a time is a record when it is found, and only then may turn out to come
@@ -107,7 +111,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     *
     * @return the shard, if that is so; nothing, if there is nothing between them
     */
-  private def part(piece: HistoryPart.Piece): Either[String, Option[BatchSnapshot.Part]] = {
+  private def slice(piece: HistoryRange.Piece): Either[String, Option[BatchSnapshot.Slice]] = {
     val shard           = ShardKey(stream.arn, piece.shardId)
     val (start, oldest) = piece.start match {
       case TrimHorizon | AtTimestamp(_) =>
@@ -118,14 +122,18 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
     }
     if (piece.start == TrimHorizon && piece.end.isBefore(start))
-      loseOrWarn(s"what comes before 'endingPosition' in $shard is past the stream's retention")
+      DataLoss.ofPositions(
+        s"what comes before 'endingPosition' in $shard is past the stream's retention",
+        failOnDataLoss,
+        log
+      )
     if (start == piece.end || piece.end.isBefore(start)) Right(None)
     else {
       val extent = exactEnd(shard, start, piece.end)
       val range  = ShardRange(shard, start, extent.end)
       if (extent.end.isBefore(start)) Either.cond(start != piece.start, None, piece.shardId)
       else
-        Right(Option.when(start != extent.end)(BatchSnapshot.Part(range, oldest, extent.newest, extent.size)))
+        Right(Option.when(start != extent.end)(BatchSnapshot.Slice(range, oldest, extent.newest, extent.size)))
     }
   }
 
@@ -144,8 +152,10 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     val oldest = now - stream.retention.toMillis
     val past   = times.filter(_.millis < oldest)
     if (past.nonEmpty && stream.createdMillis < oldest)
-      loseOrWarn(
-        s"'$option' (${past.mkString(", ")}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours"
+      DataLoss.ofPositions(
+        s"'$option' (${past.mkString(", ")}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours",
+        failOnDataLoss,
+        log
       )
   }
 
@@ -154,14 +164,6 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private def refuseOrder(shards: Vector[String]) = throw new OffsetException(
     s"'endingPosition' comes before 'startingPosition' in ${shards.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +
       "or give a later end."
-  )
-
-  private def loseOrWarn(what: String): Unit = DataLoss.report(
-    what,
-    "Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left.",
-    "what is left",
-    failOnDataLoss,
-    log
   )
 }
 

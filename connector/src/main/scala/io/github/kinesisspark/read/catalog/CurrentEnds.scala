@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.catalog
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.position.ShardPosition.{ShardEnd, TrimHorizon}
-import io.github.kinesisspark.read.plan.{Bounds, PlanningState}
+import io.github.kinesisspark.read.plan.{PlanningState, Stops}
 
 /** Where the shards of a source end now. */
 object CurrentEnds {
@@ -14,7 +14,7 @@ object CurrentEnds {
     * @param now      by the service's clock: when the shards were listed
     * @param planning by that listing
     */
-  def of(catalog: ShardCatalog, now: Long, planning: PlanningState): Either[Vector[ShardKey], Bounds] = {
+  def of(catalog: ShardCatalog, now: Long, planning: PlanningState): Either[Vector[ShardKey], Stops] = {
     import catalog.clients.runtime
     val shards =
       for {
@@ -34,6 +34,6 @@ object CurrentEnds {
       .partitionMap(identity)
     val gone = catalog.gone(missing.map(_._1))
     missing.collectFirst { case (shard, cause) if !gone(shard) => throw cause }
-    if (missing.nonEmpty) Left(missing.map(_._1)) else Right(Bounds(closed.map(_._1 -> ShardEnd).toMap ++ tips, now))
+    if (missing.nonEmpty) Left(missing.map(_._1)) else Right(Stops(closed.map(_._1 -> ShardEnd).toMap ++ tips, now))
   }
 }

@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.StartingPosition
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.plan.HistoryPart
+import io.github.kinesisspark.read.plan.HistoryRange
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
@@ -29,22 +29,24 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention, and `failOnDataLoss` is true
     */
   def begin(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
-    val positions = cut(asked)
-    val unlisted  = positions.collect { case (id, position) if !lineage.has(id) && position != ShardEnd => id }
-    val gone      = stream.gone(unlisted)
+    val begin    = positions(asked)
+    val unlisted = begin.collect { case (id, position) if !lineage.has(id) && position != ShardEnd => id }
+    val gone     = stream.gone(unlisted)
     if (gone.nonEmpty)
-      loseOrWarn(
-        s"of ${stream.arn} names shards that the stream does not have: ${gone.toVector.sorted.mkString(", ")}. They are another stream's, " +
-          "or past the stream's retention"
+      DataLoss.ofPositions(
+        s"'$option' of ${stream.arn} names shards that the stream does not have: ${gone.toVector.sorted.mkString(", ")}. They are another stream's, " +
+          "or past the stream's retention",
+        failOnDataLoss,
+        log
       )
-    kept(positions.map { case (id, position) => id -> (if (gone(id)) ShardEnd else position) })
+    kept(begin.map { case (id, position) => id -> (if (gone(id)) ShardEnd else position) })
   }
 
-  /** The same as a cut through the stream's history.
+  /** Where to end.
     *
     * @throws OffsetException as [[begin]]
     */
-  def cut(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
+  def positions(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
     asked.stream.filter(_ != stream.arn).foreach(other => refuse(s"is of $other, not of ${stream.arn}"))
     asked.createdMillis.filter(_ != stream.createdMillis).foreach { created =>
       refuse(
@@ -52,7 +54,7 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
           s"(at ${Instant.ofEpochMilli(stream.createdMillis)})"
       )
     }
-    val uncovered = HistoryPart.uncovered(lineage, asked.shards)
+    val uncovered = HistoryRange.uncovered(lineage, asked.shards)
     if (uncovered.nonEmpty)
       refuse(
         s"says nothing about ${uncovered.mkString(", ")} of ${stream.arn}, nor about their parents or children. Add them (TRIM_HORIZON " +
@@ -74,10 +76,10 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
     */
   def upTo(
       asked: StartingPosition.Shards,
-      pieces: Vector[HistoryPart.Piece],
+      pieces: Vector[HistoryRange.Piece],
       ends: ShardEnds,
       now: Long
-  ): Vector[HistoryPart.Piece] = {
+  ): Vector[HistoryRange.Piece] = {
     val isOffset       = asked.createdMillis.nonEmpty
     val (wrong, right) = Parallel
       .map(pieces) { piece =>
@@ -129,19 +131,13 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
         }
         .unzip
       if (lost.exists(_.nonEmpty))
-        loseOrWarn(
-          s"is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.flatten.mkString(", ")}"
+        DataLoss.ofPositions(
+          s"'$option' is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.flatten.mkString(", ")}",
+          failOnDataLoss,
+          log
         )
       all
     }
-
-  private def loseOrWarn(what: String): Unit = DataLoss.report(
-    s"'$option' $what",
-    "Give a later position; or set failOnDataLoss to false, to begin with what is left.",
-    "what is left",
-    failOnDataLoss,
-    log
-  )
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
 }

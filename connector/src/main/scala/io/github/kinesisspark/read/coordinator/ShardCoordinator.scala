@@ -6,9 +6,9 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.PlanningView.{Goal, ReportPatience}
 import io.github.kinesisspark.read.plan.{
+  BatchSlices,
   BoundarySpacing,
   ExecutorId,
-  PlannedBatch,
   PlanningState,
   PlanningView,
   RangeGrouping,
@@ -136,7 +136,7 @@ final class ShardCoordinator(
   }
 
   /** The batch begins: sends its readers where it ends. */
-  def begin(batch: PlannedBatch): Unit = {
+  def begin(batch: BatchSlices): Unit = {
     sender.announce(batch.moved)
     sender.leave()
     sender.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())
@@ -149,7 +149,7 @@ final class ShardCoordinator(
     *
     * @param leastTasks if the ranges' records can be shared among so many
     */
-  def group(batch: PlannedBatch, ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
+  def group(batch: BatchSlices, ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
     def grouped(parts: Seq[ShardRange], bytes: ShardRange => Long) = RangeGrouping.group(
       parts,
       home = range => sender.assignments.of(range.shard),

@@ -10,7 +10,7 @@ import scala.concurrent.duration._
   */
 final case class IdlePace(lastNanos: Long, beforeNanos: Long) {
 
-  def planned(nanos: Long): IdlePace = IdlePace(nanos, lastNanos)
+  def after(nanos: Long): IdlePace = IdlePace(nanos, lastNanos)
 
   /** In addition to what Spark waits. One odd planning has no effect. */
   def pause: FiniteDuration =

@@ -114,17 +114,17 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
   def roots: Vector[String] =
     shards.values.iterator.filter(!_.parents.exists(shards.contains)).map(_.id).toVector.sorted
 
-  /** Where a query begins that has these positions. Of a listed shard, one parent may be past retention while the other is still listed. The former counts
-    * as read, because the query was never to read it.
+  /** Where a query begins that has these positions. Of a listed shard, one parent may be past retention while the other is still listed. That parent
+    * counts as read, because the query was never to read it.
     */
   def begun(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] = {
-    val named  = positions.iterator.map(_._1).toSet
-    val former =
+    val named         = positions.iterator.map(_._1).toSet
+    val pastRetention =
       for {
         shard  <- shards.valuesIterator if !unlisted(shard.id) && shard.parents.exists(shards.contains)
         parent <- shard.parents if !shards.contains(parent) && !named(parent)
       } yield parent
-    positions ++ former.toVector.distinct.sorted.map(_ -> ShardPosition.ShardEnd)
+    positions ++ pastRetention.toVector.distinct.sorted.map(_ -> ShardPosition.ShardEnd)
   }
 
   /** Where a query that reads only new records begins. */

@@ -22,7 +22,7 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     * @param admitted the batch as far as readers hold it
     */
   def questions(statuses: Map[ShardKey, ReaderStatus], admitted: Admitted): Option[Questions] = {
-    val within  = admitted.batch.ends
+    val within  = admitted.slices.ends
     val beyond  = behind(statuses, within)
     val starved = statuses.valuesIterator.filter(s => s.starved && s.outlasts(interval)).map(_.shard).toVector
     val known   = beyond.iterator.map(_.shard).toSet ++ starved

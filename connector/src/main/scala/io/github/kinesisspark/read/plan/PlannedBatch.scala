@@ -1,53 +1,13 @@
 package io.github.kinesisspark.read.plan
 
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.KinesisOffset
 
-/** What is known of a batch beside its ranges, which the offset log has: how much is in them and where they can be cut, so that tasks are of about the
-  * same size. A batch that comes from the log after a restart has none of it ([[PlannedBatch.ofLog]]), and is read by other tasks with the same rows. Pure.
+/** A batch that has its end. Pure.
   *
-  * @param slices of the shards that readers hold something of
+  * @param start  the end of the batch before
+  * @param end    with the times up to which it is complete
+  * @param slices nothing for a batch that comes from the offset log after a restart
   */
-final case class PlannedBatch(slices: Map[ShardKey, PlannedBatch.Slice]) {
-
-  /** Where the shards' slices end. */
-  lazy val ends: Map[ShardKey, CutPoint] = slices.transform((_, slice) => slice.end)
-
-  /** Those ends that lie behind the batch's start. */
-  def moved: Vector[(ShardKey, ShardPosition)] = slices.iterator.collect {
-    case (shard, slice) if slice.end.position != slice.start => shard -> slice.end.position
-  }.toVector
-
-  /** With slices that end later than their readers stand. Where they can be cut is not known.
-    *
-    * @param starts of all shards of the batch
-    */
-  def extended(later: Map[ShardKey, CutPoint], starts: Map[ShardKey, ShardPosition]): PlannedBatch =
-    if (later.isEmpty) this
-    else PlannedBatch(slices ++ later.transform((shard, end) => PlannedBatch.Slice(starts(shard), end, None)))
-
-  /** Ranges for at least so many tasks, if their records can be shared among so many, each with its bytes as far as they are known. */
-  def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] =
-    RangeSplitting.parts(ranges, range => slices.get(range.shard).map(_.end.bytes), leastTasks).flatMap {
-      case (range, wanted) =>
-        val some = RangeSplitting.cut(range, RangeSplitting.ends(cutPoints(range), wanted))
-        some.map(_ -> weight(range) / some.size)
-    }
-
-  /** A range's bytes, or a guess. */
-  def weight(range: ShardRange): Long = slices.get(range.shard).fold(RangeGrouping.BytesWorthATask)(_.end.bytes)
-
-  /** Where a range that was planned can be cut, with the bytes up to there. */
-  private def cutPoints(range: ShardRange): Vector[(ShardPosition, Long)] = for {
-    slice      <- slices.get(range.shard).toVector if slice.start == range.start && slice.end.position == range.end
-    boundaries <- slice.boundaries.toVector
-    boundary   <- boundaries.all.takeWhile(_.records <= slice.end.records)
-  } yield AfterSequenceNumber(boundary.last) -> boundary.bytes
-}
-
-object PlannedBatch {
-  val ofLog: PlannedBatch = PlannedBatch(Map.empty)
-
-  /** @param boundaries where it can be cut, also behind its end, if that is known */
-  final case class Slice(start: ShardPosition, end: CutPoint, boundaries: Option[Boundaries])
+final case class PlannedBatch(start: KinesisOffset, end: KinesisOffset, slices: BatchSlices) {
+  def isOf(start: KinesisOffset, end: KinesisOffset): Boolean = this.start == start && this.end == end
 }

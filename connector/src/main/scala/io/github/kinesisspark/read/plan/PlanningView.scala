@@ -68,10 +68,10 @@ final case class PlanningView(
       else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).earliestPending).toVector
     val taken  = BatchEnds(limits, alignment, fairnessOffset, notReported).of(held)
     val slices = inOrder.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
-      s.shard -> PlannedBatch.Slice(s.base, end, Some(s.boundaries))
+      s.shard -> BatchSlices.Slice(s.base, end, Some(s.boundaries))
     }
     Admitted(
-      PlannedBatch(slices.toMap),
+      BatchSlices(slices.toMap),
       inOrder.zip(held).flatMap { case (s, range) => range.ahead.earliestPending.map(s.shard -> _) },
       notReported
     )
@@ -105,6 +105,10 @@ final case class PlanningView(
 
 object PlanningView {
 
+  /** Of a planning that asks no reader. */
+  def withoutReaders(reading: Map[ShardKey, ShardPosition]): PlanningView =
+    PlanningView(reading, Map.empty, ShardClocks(), WatermarkAlignment.off, 0, 0)
+
   /** What a planning waits for.
     *
     * @param stops         where to stop reading, in shards that are not to be read without end
@@ -129,7 +133,7 @@ object PlanningView {
   /** @param earliestPending the earliest arrivals of shards that others wait for, before the batch
     * @param notReported     the same of shards whose readers have not reported
     */
-  final case class Admitted(batch: PlannedBatch, earliestPending: Vector[(ShardKey, Long)], notReported: Vector[Long])
+  final case class Admitted(slices: BatchSlices, earliestPending: Vector[(ShardKey, Long)], notReported: Vector[Long])
 
   /** How long a shard that is behind and brings nothing holds the others back. Longer than a throttled one is silent. */
   private val SilentPatience = 30.seconds

@@ -114,15 +114,15 @@ object ShardAssignment {
       * and at most half of their difference: more would swap their roles, and might never end.
       */
     private def movable(giver: Member, taker: Member): Seq[Int] = {
-      val most                               = (giver.load - taker.load) / 2
-      val wanted                             = (giver.load - mean).min(mean - taker.load)
-      def beginning(run: Seq[Int]): Seq[Int] = {
+      val most                             = (giver.load - taker.load) / 2
+      val wanted                           = (giver.load - mean).min(mean - taker.load)
+      def leading(run: Seq[Int]): Seq[Int] = {
         val sums = run.iterator.map(line(_).load).scanLeft(0.0)(_ + _).toVector
         run.take(run.indices.takeWhile(n => sums(n) + line(run(n)).load / 2 <= wanted && sums(n + 1) <= most).size)
       }
       def lightest = giver.shards.toSeq.filter(line(_).load <= most).minByOption(line(_).load).toSeq
       if (most <= 0) Nil
-      else runs(giver.shards.toSeq).sortBy(_.size).map(beginning).find(_.nonEmpty).getOrElse(lightest)
+      else runs(giver.shards.toSeq).sortBy(_.size).map(leading).find(_.nonEmpty).getOrElse(lightest)
     }
 
     def result: Map[ShardKey, ExecutorId] =

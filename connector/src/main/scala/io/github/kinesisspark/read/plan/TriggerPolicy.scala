@@ -9,44 +9,48 @@ import io.github.kinesisspark.read.plan.PlanningView.Goal
   * limits and the extension that a long trigger has. Pure.
   *
   * {{{
-  * trigger                      waits for news                          the batch ends
-  * none, or a short interval    1 s if alone in its query, else less    where readers are, within the limits
-  * a longer interval            the same                                beyond the buffers, where they hold too little: Probe
-  * the same, with limits        the same                                where readers are, within the limits
-  * AvailableNow                 until the bounds are reached            where readers are, within the limits; at the bounds at last
+  * trigger                      bounds        waits for news                          the batch ends
+  * none, or a short interval    Unbounded     1 s if alone in its query, else less    where readers are, within the limits
+  * a longer interval            Unbounded     the same                                beyond the buffers, where they hold too little: Probe
+  * the same, with limits        Unbounded     the same                                where readers are, within the limits
+  * AvailableNow                 AvailableNow  until the stops are reached             where readers are, within the limits; at the stops at last
+  * Once                         Once          not at all                              at the stops
+  * any, without readers         Once          not at all                              at the stops
   * }}}
   *
-  * `Trigger.Once`, and a query that no executor reads ahead for, ask no reader: their batch ends at the bounds ([[Bounds.left]]).
-  *
-  * @param bounds    where the query ends, if it does
   * @param extension where the trigger has an interval of a second at least
   */
-final case class TriggerPolicy(bounds: Option[Bounds], limits: BatchLimits, extension: Option[LongTrigger]) {
+final case class TriggerPolicy(bounds: TriggerPolicy.Bounds, limits: BatchLimits, extension: Option[LongTrigger]) {
   import TriggerPolicy._
 
-  /** The shards that the query reads on in, with where the batch starts in each. */
-  def reading(planning: PlanningState): Map[ShardKey, ShardPosition] =
-    bounds.fold(planning.open)(b => planning.open.filterNot { case (shard, start) => b.isDone(shard, start) })
+  /** The shards that are read, with where the batch starts in each. */
+  def reading(planning: PlanningState): Map[ShardKey, ShardPosition] = bounds match {
+    case AvailableNow(stops) => planning.open.filterNot { case (shard, start) => stops.isDone(shard, start) }
+    case _                   => planning.open
+  }
 
-  /** What the planning waits for.
+  /** What the planning waits for; nothing where no reader is asked.
     *
     * @param idlePatience how long it may wait for news that others in the query don't wait for
     */
-  def goal(planning: PlanningState, idlePatience: => FiniteDuration): Goal = Goal(
-    stops = bounds.fold(Map.empty[ShardKey, ShardPosition])(_.ends),
-    patience =
-      if (bounds.nonEmpty) Duration.Inf
-      else if (planning.hasNewStreams) BeginningPatience
-      else idlePatience,
-    fill =
-      if (!limits.isUnlimited) FillTarget.none
-      else if (bounds.isDefined) FillTarget.untilTheEnd
-      else FillTarget.behind,
-    planning.hasNewStreams
+  def goal(planning: PlanningState, idlePatience: => FiniteDuration): Option[Goal] = Option.when(bounds.asksReaders)(
+    Goal(
+      stops = bounds.stops.fold(Map.empty[ShardKey, ShardPosition])(_.byShard),
+      patience =
+        if (bounds != Unbounded) Duration.Inf
+        else if (planning.hasNewStreams) BeginningPatience
+        else idlePatience,
+      fill =
+        if (!limits.isUnlimited) FillTarget.none
+        else if (bounds == Unbounded) FillTarget.behind
+        else FillTarget.untilTheEnd,
+      planning.hasNewStreams
+    )
   )
 
-  /** Where the batch ends, or that it is to wait. AvailableNow waits for nothing: what is there is all there will be.
+  /** Where the batch ends, or that it is to wait. With bounds nothing waits: what is there is all there will be.
     *
+    * @param view           what readers hold; empty where none is asked
     * @param fairnessOffset grows from batch to batch
     * @param mayWait        nobody waits until all is processed, and no stream begins
     * @param isNearlyFull   readers can't take in much more
@@ -60,44 +64,56 @@ final case class TriggerPolicy(bounds: Option[Bounds], limits: BatchLimits, exte
       sinceBatch: FiniteDuration
   ): Decision = {
     def records = view.statuses.valuesIterator.map(_.records).sum
-    if (mayWait && bounds.isEmpty && limits.holdBack(records, isNearlyFull, sinceBatch)) Decision.Wait
+    if (!bounds.asksReaders) Decision.Ends(BatchSlices.none)
+    else if (mayWait && bounds == Unbounded && limits.holdBack(records, isNearlyFull, sinceBatch)) Decision.Wait
     else {
       val admitted  = view.admit(limits.most, fairnessOffset)
       val questions = extension
-        .filter(_ => bounds.isEmpty && limits.isUnlimited)
+        .filter(_ => bounds == Unbounded && limits.isUnlimited)
         .flatMap(_.questions(view.statuses, admitted))
-      questions.fold(Decision.Ends(admitted.batch): Decision)(Decision.Probe(admitted.batch, _))
+      questions.fold(Decision.Ends(admitted.slices): Decision)(Decision.Probe(admitted.slices, _))
     }
   }
 
   /** Where the batch ends in its shards. */
-  def ends(batch: PlannedBatch, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ShardPosition] =
-    batch.ends.transform((_, cut) => cut.position) ++ lostStops(statuses)
+  def ends(slices: BatchSlices, view: PlanningView): Map[ShardKey, ShardPosition] = bounds match {
+    case Once(stops) => stops.left(view.reading)
+    // A range is planned although its last record is gone before its reader has read it: its task finds out what is lost.
+    case AvailableNow(stops) =>
+      slices.positions ++ view.statuses.collect { case (shard, s) if s.hasLostStop => shard -> stops.byShard(shard) }
+    case Unbounded => slices.positions
+  }
 
   /** Up to when all that arrived in a shard comes before the batch's end, in ms by the service's clock, if known.
     *
     * @param serviceNow by the service's clock
     */
-  def completeTo(batch: PlannedBatch, statuses: Map[ShardKey, ReaderStatus], serviceNow: ShardKey => Long)(
+  def completeTo(slices: BatchSlices, view: PlanningView, serviceNow: ShardKey => Long)(
       shard: ShardKey,
       at: ShardPosition
   ): Option[Long] = {
     val read = for {
-      status <- statuses.get(shard)
-      cut    <- batch.ends.get(shard)
+      status <- view.statuses.get(shard)
+      cut    <- slices.ends.get(shard)
       time   <- status.completeTo(cut, serviceNow(shard))
     } yield time
-    (read ++ bounds.flatMap(_.completeTo(shard, at))).maxOption
+    (read ++ bounds.stops.flatMap(_.completeTo(shard, at))).maxOption
   }
-
-  /** A range is planned although its last record is gone before its reader has read it: its task finds out what is lost. */
-  private def lostStops(statuses: Map[ShardKey, ReaderStatus]) = for {
-    now             <- bounds.toVector
-    (shard, status) <- statuses if status.hasLostStop
-  } yield shard -> now.ends(shard)
 }
 
 object TriggerPolicy {
+
+  /** Where a query's batches end at last. */
+  sealed abstract class Bounds(val stops: Option[Stops], val asksReaders: Boolean)
+
+  /** The query follows its shards. */
+  case object Unbounded extends Bounds(None, asksReaders = true)
+
+  /** The query ends at the stops, however many batches it takes. */
+  final case class AvailableNow(at: Stops) extends Bounds(Some(at), asksReaders = true)
+
+  /** The batch ends at the stops. Its tasks read all of it from Kinesis, regardless of what readers can hold. */
+  final case class Once(at: Stops) extends Bounds(Some(at), asksReaders = false)
 
   sealed trait Decision
 
@@ -106,10 +122,10 @@ object TriggerPolicy {
     /** No batch yet. */
     case object Wait extends Decision
 
-    final case class Ends(batch: PlannedBatch) extends Decision
+    final case class Ends(slices: BatchSlices) extends Decision
 
     /** The batch ends where the answers say, or as it is without them. */
-    final case class Probe(batch: PlannedBatch, questions: LongTrigger.Questions) extends Decision
+    final case class Probe(slices: BatchSlices, questions: LongTrigger.Questions) extends Decision
   }
 
   /** How long the first batch waits for news, unless readers report before that nothing is there. It is worth planning without records, because it stores

@@ -26,6 +26,15 @@ private[kinesisspark] object DataLoss {
     if (failOnDataLoss) throw new KinesisException(ErrorClass, s"$what. $remedy", cause.orNull)
     else log.warn(s"$what; continuing with $continues, as failOnDataLoss is false")
 
+  /** Of records after positions that people gave, or before them. */
+  def ofPositions(what: String, failOnDataLoss: Boolean, log: Logger): Unit = report(
+    what,
+    "Give a later position (TRIM_HORIZON is the oldest record there is); or set failOnDataLoss to false, to read what is left.",
+    "what is left",
+    failOnDataLoss,
+    log
+  )
+
   /** Of records that a task was to read. */
   def ofTask(what: String, failOnDataLoss: Boolean, log: Logger, cause: Option[KinesisException] = None): Unit = report(
     what,

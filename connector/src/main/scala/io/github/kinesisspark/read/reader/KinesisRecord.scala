@@ -32,9 +32,6 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   /** What the service's and our limits count: data and key. */
   def size: Long = dataLength.toLong + keyLength
 
-  /** What it takes of the heap, roughly: number, places and array entries come on top of the data. */
-  def heapSize: Long = size + KinesisRecord.Overhead
-
   /** Without copying the data. */
   def startsWith(prefix: Array[Byte]): Boolean = dataLength >= prefix.length && (answer.separate match {
     case Some(arrays) => util.Arrays.equals(arrays(index), 0, prefix.length, prefix, 0, prefix.length)
@@ -60,10 +57,9 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
 
 object KinesisRecord {
 
-  /** Of the heap. */
-  val Overhead: Long = 120
+  private val Overhead = 120L
 
-  /** What records take of the heap together, by [[KinesisRecord.heapSize]].
+  /** What records take of the heap, roughly: number, places and array entries come on top of the data.
     *
     * @param bytes of data and keys
     */

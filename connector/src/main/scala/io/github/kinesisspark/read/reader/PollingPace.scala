@@ -118,13 +118,10 @@ object PollingPace {
   /** Of the interval for each reader in an executor. Their calls, which cost about three quarters of a millisecond of a core each, then come to 250
     * a second.
     */
-  private val IdleOfEach = 4.millis
+  private[kinesisspark] val IdleOfEach = 4.millis
 
   /** How often a shard is asked that has had nothing for a while. */
   def idle(readers: Int): FiniteDuration = (IdleOfEach * readers.toLong).max(Idle).min(IdleOfMany)
-
-  /** The number of readers in an executor from which on it is longer than this. */
-  private[kinesisspark] def readersAt(idle: FiniteDuration): Long = idle.toMillis / IdleOfEach.toMillis
 
   /** @param callsPerSecond the most; in fact a little less, because the service counts by its clock, not ours
     * @param isAws          whether AWS is called, and no other server

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.realtime
 
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory}
+import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming._
 
 import io.github.kinesisspark.config.SourceOptions
@@ -18,19 +18,16 @@ final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, drive
     with SupportsRealTimeMode {
   private var realTimeMode = Option.empty[RealTimeMode]
 
-  override def prepareForRealTimeMode(): Unit = realTimeMode = Some(new RealTimeMode(source))
+  override def prepareForRealTimeMode(): Unit = {
+    val mode = new RealTimeMode(source)
+    realTimeMode = Some(mode)
+    use(mode)
+  }
 
-  /** A real-time batch has no end when it is planned. */
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset =
-    if (realTimeMode.isDefined) start else super.latestOffset(start, limit)
+  override def planInputPartitions(start: Offset): Array[InputPartition] = realTime.begin(start).toArray
 
-  override def createReaderFactory(): PartitionReaderFactory =
-    realTimeMode.fold(super.createReaderFactory())(_.readerFactory())
+  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = realTime.end(offsets.toSeq)
 
-  override def planInputPartitions(start: Offset): Array[InputPartition] = planned.begin(start).toArray
-
-  override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = planned.end(offsets.toSeq)
-
-  private def planned =
+  private def realTime =
     realTimeMode.getOrElse(throw new IllegalStateException("a real-time batch of a query in another mode"))
 }

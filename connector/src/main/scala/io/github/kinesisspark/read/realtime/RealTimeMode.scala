@@ -11,7 +11,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningResult, PlanningState, ReaderStatus}
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.read.row.SourceSchema
-import io.github.kinesisspark.read.stream.QuerySource
+import io.github.kinesisspark.read.stream.{QuerySource, SourceMode}
 
 /** Plans real-time batches, which have no end of their own: their tasks return each record when it
   * comes, until Spark's time is over, and report where they are then. From that the same offsets are made, so a query may change its
@@ -23,14 +23,17 @@ import io.github.kinesisspark.read.stream.QuerySource
   *
   * Used by the query's own thread only.
   */
-private final class RealTimeMode(source: QuerySource) {
+private final class RealTimeMode(source: QuerySource) extends SourceMode {
   import RealTimeMode._
+  import RealTimeState._
   import source.{catalog, observer, offsets, readers, retention, runtime}
 
-  private var batch      = Option.empty[Batch]
-  private var starvation = Starvation.none
+  private var state = RealTimeState.begin
 
-  def readerFactory(): PartitionReaderFactory = new RealTimeReaderFactory(readers.config, SourceSchema.schema)
+  /** A real-time batch has no end when it is planned. */
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = start
+
+  override def readerFactory(): PartitionReaderFactory = new RealTimeReaderFactory(readers.config, SourceSchema.schema)
 
   private lazy val reserved = source.options.reservedCores.getOrElse(source.host.shuffleTasks)
 
@@ -39,14 +42,14 @@ private final class RealTimeMode(source: QuerySource) {
     failIfStarved()
     readers.reserve(reserved)
     observer.begins()
-    val planned = opened(start)
-    batch = Some(planned)
-    if (planned.planning.hasNewStreams) Vector(NothingToRead) else planned.partitions
+    val batch = opened(start)
+    happened(Begins(batch))
+    if (batch.planning.hasNewStreams) Vector(NothingToRead) else batch.partitions
   }
 
   /** The offset where a batch has ended, by where its tasks are. */
   def end(reported: Seq[PartitionOffset]): Offset = {
-    val now      = batch.getOrElse(throw new IllegalStateException("no real-time batch was planned"))
+    val now      = state.batch
     val progress = reported.toVector.collect { case ours: RealTimeProgress => ours }
     val reads    = progress.flatMap(_.reads)
     val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
@@ -55,9 +58,20 @@ private final class RealTimeMode(source: QuerySource) {
     val moved =
       reads.map(r => r.shard -> r.taken.position).toMap ++ now.planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val end = now.planning.end(moved, begun.map(_.shard).toSet)
-    show(now, progress, reads, begun)
-    offsets.remember(completed(now, end, reads, begun))
+    show(now, reads, begun)
+    val waiting = progress.count(!_.isAsked)
+    if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
+    val completed = complete(now, end, reads, begun)
+    happened(Ends(isStarved = waiting > 0, runtime.clock.nanos() - now.nanos))
+    offsets.remember(completed)
   }
+
+  private def happened(call: Call): Unit = state = state.after(call)
+
+  /** Its readers need no word. */
+  override def commit(): Unit = ()
+
+  override def stop(): Unit = happened(Stopped)
 
   /** The readers stand at the batch's start, and no loss of records is known. */
   @tailrec private def opened(start: Offset): Batch = {
@@ -90,38 +104,30 @@ private final class RealTimeMode(source: QuerySource) {
   }
 
   /** With the times up to which it is complete, by what the service's clock was when the batch began: they err to the safe side. */
-  private def completed(
+  private def complete(
       now: Batch,
       end: KinesisOffset,
       reads: Vector[ShardRead],
       begun: Vector[Begun]
   ): KinesisOffset = {
-    val lasted = (runtime.clock.nanos() - now.plannedNanos) / 1000000
+    val lasted = (runtime.clock.nanos() - now.nanos) / 1000000
     val times  =
       reads.flatMap(r => r.status.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
     val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
     retention.complete(end, all, (shard, _) => times.get(shard))
   }
 
-  private def show(
-      now: Batch,
-      progress: Vector[RealTimeProgress],
-      reads: Vector[ShardRead],
-      begun: Vector[Begun]
-  ): Unit = {
+  private def show(now: Batch, reads: Vector[ShardRead], begun: Vector[Begun]): Unit = {
     val statuses = reads.map(r => r.shard -> r.status).toMap
     val cuts     = reads.map(r => r.shard -> r.taken).toMap
     val reached  = now.planning.end(statuses.transform((_, status) => status.position), begun.map(_.shard).toSet)
     val open     = now.planning.open.keySet ++ begun.map(_.shard)
-    source.planned(PlanningResult(open, reached, Some(statuses), cuts))
+    source.observe(PlanningResult(open, reached, Some(statuses), cuts))
     readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
-    val waiting = progress.count(!_.isAsked)
-    starvation = starvation.and(waiting > 0, runtime.clock.nanos() - now.plannedNanos)
-    if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
   }
 
   /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
-  private def failIfStarved(): Unit = if (starvation.isLasting)
+  private def failIfStarved(): Unit = if (state.starvation.isLasting)
     throw new KinesisException(
       TooFewCores,
       s"$source: tasks of most real-time batches find no free core, so that their shards are not read. All tasks of " +
@@ -135,13 +141,6 @@ private object RealTimeMode {
   private val log = LoggerFactory.getLogger(classOf[RealTimeMode])
 
   private val TooFewCores = "KINESIS_TOO_FEW_CORES"
-
-  /** A batch that is under way. */
-  private final case class Batch(
-      planning: PlanningState,
-      partitions: Vector[RealTimePartition],
-      plannedNanos: Long
-  )
 
   /** A child that a task began. */
   private final case class Begun(shard: ShardKey, child: Shard, executor: Option[ExecutorId])

@@ -1,96 +1,19 @@
 package io.github.kinesisspark.read.retention
 
-import java.time.Instant
-
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.{Parallel, ProbeClients, ShardCatalog}
-import io.github.kinesisspark.read.plan.{Completeness, PlanningResult, PlanningState, RetentionLag}
-import io.github.kinesisspark.read.reader.DataLoss
+import io.github.kinesisspark.read.catalog.ShardCatalog
+import io.github.kinesisspark.read.plan.{PlanningResult, RetentionLag}
 
-/** Whether a query keeps up with the retention of its streams: writes into its offsets up to when they are complete, holds that against retention when a
-  * run begins, and reports records that a planning finds to be gone. The query fails with them, or continues without them (`failOnDataLoss`).
-  *
-  * @see [[Completeness]] why only the time decides
-  */
-final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
-  import RetentionWatch._
-  import catalog.clients.runtime
-
-  private val log        = LoggerFactory.getLogger(classOf[RetentionWatch])
-  private var known      = Completeness()
-  private var isChecked  = false
-  private var lag        = RetentionLag()
-  private var lostShards = Set.empty[ShardKey]
-
-  /** Records that the offset of an earlier run had not read, and retention has passed. Reported once, before anything is read.
-    *
-    * @throws io.github.kinesisspark.aws.KinesisException if `failOnDataLoss`
-    */
-  def reportGaps(from: KinesisOffset): Unit = if (!isChecked) {
-    isChecked = true
-    for {
-      (stream, offset) <- from.streams if catalog.reads(stream)
-      to               <- offset.completeTo
-      gap              <- gap(stream, to)
-    } {
-      val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
-      val past    = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
-      evidence(stream, gap, from) match {
-        case Some(evidence) =>
-          report(s"$records are $past; that there were any is likely, as $evidence", "the oldest that are left")
-        case None =>
-          log.warn(
-            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; continuing with the " +
-              "oldest that are left"
-          )
-      }
-    }
-  }
-
-  /** What speaks for records in a gap, in words: shards of the offset whose oldest record came soon after it. Nothing proves it. */
-  private def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
-    val unread = from.streams(arn).shards.collect { case (id, at) if !at.isAtEnd => id }
-    val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
-    val oldest = ProbeClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
-      Parallel.map(shards) { id =>
-        try ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon)
-        // It has gone past retention since it was listed.
-        catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
-      }
-    }
-    val likely = for {
-      (id, record) <- shards.zip(oldest)
-      arrival      <- record.map(r => Instant.ofEpochMilli(r.arrivalMillis)) if gap.isLikelyLoss(arrival)
-    } yield s"$id has one of $arrival"
-    val more = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
-    Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
-  }
-
-  /** Shards that were not read to their end and that are gone. Reported once, however many plannings find them before a batch leaves them out.
-    *
-    * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
-    */
-  def reportShards(planning: PlanningState): Unit = {
-    val lost                   = planning.pastRetention.filterNot(lostShards)
-    def named(shard: ShardKey) =
-      // One that came and went between two listings was to be read from its beginning.
-      s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
-    if (lost.nonEmpty)
-      report(
-        s"${lost.map(named).mkString(", ")}: not read to the end, and the stream does not have them any more, " +
-          "so that records past retention are lost",
-        "their children"
-      )
-    lostShards = planning.pastRetention.toSet
-  }
+/** Warns where a running query falls behind the retention of its streams. Has no part in planning. */
+final class RetentionWatch(catalog: ShardCatalog) {
+  private val log = LoggerFactory.getLogger(classOf[RetentionWatch])
+  private var lag = RetentionLag()
 
   /** Warns of what may have gone since the planning before, unread. A suspicion only: no call shows whether there were records. Reported once, until the
     * shard has caught up.
     */
-  def planned(result: PlanningResult): Unit = {
+  def observe(result: PlanningResult): Unit = {
     val reported = result.statuses.iterator
       .flatMap(_.valuesIterator)
       .filterNot(_.isComplete)
@@ -107,57 +30,4 @@ final class RetentionWatch(catalog: ShardCatalog, failOnDataLoss: Boolean) {
       )
     }
   }
-
-  /** A batch's end with the times up to which it is complete.
-    *
-    * @param reading where the batch's shards begin
-    * @param read    up to when a shard that begins there is in the batch and those before, if that is known
-    */
-  def complete(
-      end: KinesisOffset,
-      reading: collection.Map[ShardKey, ShardPosition],
-      read: (ShardKey, ShardPosition) => Option[Long]
-  ): KinesisOffset = {
-    // What comes before the time that a query begins at is not wanted.
-    def begun(shard: ShardKey, at: ShardPosition) = Some(at).collect {
-      case ShardPosition.AtTimestamp(time) if gap(shard.stream, time).isEmpty => time
-    }
-    val reported = for {
-      (shard, at) <- reading.iterator
-      time        <- read(shard, at).orElse(begun(shard, at))
-    } yield shard -> time
-    known = known.after(reported.toMap, end)
-    known.recordIn(end)
-  }
-
-  /** Whether to plan a batch without records: the time in the last offset is old. */
-  def isDue(from: KinesisOffset, end: => KinesisOffset): Boolean = {
-    val old = aging(from)
-    old.nonEmpty && old.exists(!aging(end).contains(_))
-  }
-
-  private def aging(offset: KinesisOffset): Set[StreamArn] =
-    offset.streams.iterator.collect {
-      case (arn, stream)
-          if stream.completeTo.exists(Completeness.isAging(_, catalog.now(arn), catalog.retention(arn))) =>
-        arn
-    }.toSet
-
-  private def gap(stream: StreamArn, completeTo: Long) =
-    Completeness.gap(completeTo, catalog.now(stream), catalog.retention(stream))
-
-  /** @param rest what the query continues with */
-  private def report(what: String, rest: String): Unit = DataLoss.report(
-    what,
-    s"Set failOnDataLoss to false to continue with $rest, and raise the stream's retention.",
-    rest,
-    failOnDataLoss,
-    log
-  )
-}
-
-object RetentionWatch {
-
-  /** Shards in a message. */
-  private val MostNamed = 3
 }

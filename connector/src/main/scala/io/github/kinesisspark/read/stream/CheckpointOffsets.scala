@@ -15,10 +15,10 @@ import io.github.kinesisspark.position.{KinesisOffset, OffsetException, StreamAr
   * only where the query has several sources of this connector.
   */
 final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
-  private val planned   = new Path(checkpoint, "offsets")
-  private val committed = new Path(checkpoint, "commits")
+  private val offsetLog = new Path(checkpoint, "offsets")
+  private val commitLog = new Path(checkpoint, "commits")
 
-  if (!files.exists(planned))
+  if (!files.exists(offsetLog))
     throw new OffsetException(
       s"$checkpoint is not a checkpoint: it has no directory 'offsets'. Name the query's checkpointLocation."
     )
@@ -29,10 +29,10 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
     */
   def end(batch: Option[Long], source: Option[String]): KinesisOffset = {
     val id = batch
-      .orElse(batches(committed).lastOption)
+      .orElse(batches(commitLog).lastOption)
       .getOrElse(
         refuse(
-          s"has no committed batch yet; planned are ${span(batches(planned))}. Name one of these if it doesn't matter that the sink " +
+          s"has no committed batch yet; planned are ${span(batches(offsetLog))}. Name one of these if it doesn't matter that the sink " +
             "may not have got it"
         )
       )
@@ -57,7 +57,7 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
     * @throws OffsetException where no source is this connector's, or several read one of the streams and none is named
     */
   def lastCommitted(source: Option[String], isAsked: StreamArn => Boolean): KinesisOffset =
-    batches(committed).lastOption.fold(KinesisOffset.initial) { id =>
+    batches(commitLog).lastOption.fold(KinesisOffset.initial) { id =>
       val all    = ours(id)
       val chosen = source.fold(all)(name => Vector(named(name, all, id)))
       val found  = for {
@@ -96,9 +96,10 @@ final class CheckpointOffsets private (checkpoint: String, files: FileSystem) {
   }
 
   private def file(batch: Long): OffsetLogFile = {
-    val known = batches(planned)
+    val known = batches(offsetLog)
     if (!known.contains(batch)) refuse(s"has no batch $batch in its offset log; it has ${span(known)}")
-    val text = Using.resource(files.open(new Path(planned, batch.toString)))(in => new String(in.readAllBytes(), UTF_8))
+    val text =
+      Using.resource(files.open(new Path(offsetLog, batch.toString)))(in => new String(in.readAllBytes(), UTF_8))
     OffsetLogFile.read(text).fold(has => refuse(s"has $has"), identity)
   }
 

@@ -14,7 +14,7 @@ import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 
-/** A streaming query's source, as Spark calls it: on the query's own thread. Decides nothing: [[MicroBatchMode]] plans.
+/** A streaming query's source, as Spark calls it: on the query's own thread. Decides nothing: its [[SourceMode]] plans.
   *
   * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/connector/read/streaming/SupportsAdmissionControl.html SupportsAdmissionControl]]
   */
@@ -22,8 +22,12 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
     extends MicroBatchStream
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
-  private[read] val source   = new QuerySource(options, host, driver)
-  private val microBatchMode = new MicroBatchMode(source)
+  private[read] val source     = new QuerySource(options, host, driver)
+  private val microBatchMode   = new MicroBatchMode(source)
+  private var mode: SourceMode = microBatchMode
+
+  /** From now on. */
+  private[read] def use(other: SourceMode): Unit = mode = other
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
@@ -34,7 +38,7 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
   override def latestOffset(): Offset =
     throw new UnsupportedOperationException("latestOffset(Offset, ReadLimit) is called instead")
 
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset = microBatchMode.latestOffset(start, limit)
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = mode.latestOffset(start, limit)
 
   override def reportLatestOffset(): Offset = KinesisSourceOffset(source.observer.reached)
 
@@ -43,14 +47,14 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
   override def planInputPartitions(start: Offset, end: Offset): Array[InputPartition] =
     microBatchMode.tasks(start, end).toArray
 
-  override def createReaderFactory(): PartitionReaderFactory = microBatchMode.readerFactory()
+  override def createReaderFactory(): PartitionReaderFactory = mode.readerFactory()
 
   override def metrics(latestConsumedOffset: Optional[Offset]): util.Map[String, String] = source.observer.progress
 
-  override def commit(end: Offset): Unit = microBatchMode.commit()
+  override def commit(end: Offset): Unit = mode.commit()
 
   override def stop(): Unit = {
-    microBatchMode.stop()
+    mode.stop()
     source.close()
   }
 

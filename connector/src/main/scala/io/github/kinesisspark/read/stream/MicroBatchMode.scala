@@ -1,7 +1,6 @@
 package io.github.kinesisspark.read.stream
 
 import scala.annotation.tailrec
-import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.apache.spark.sql.connector.read.PartitionReaderFactory
@@ -9,9 +8,8 @@ import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
 
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{CurrentEnds, ReadToTip}
-import io.github.kinesisspark.read.plan.TriggerPolicy.Decision
+import io.github.kinesisspark.read.plan.TriggerPolicy.{AvailableNow, Decision, Once, Unbounded}
 import io.github.kinesisspark.read.plan._
-import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.read.stream.MicroBatchState._
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
@@ -23,7 +21,7 @@ import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartition
   *
   * Used by the query's own thread only.
   */
-private[stream] final class MicroBatchMode(source: QuerySource) {
+private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMode {
   import source.{catalog, offsets, readers, retention, runtime}
 
   private lazy val isAlone = source.host.isAlone
@@ -31,71 +29,63 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   private val beyond       = new BeyondBuffers(catalog, source.alignment)
   private var state        = MicroBatchState.begin(runtime.clock.nanos())
 
-  /** By the access to removed streams, which hardly changes. */
-  private val factories = mutable.HashMap.empty[Map[StreamArn, StreamAccess], KinesisPartitionReaderFactory]
-
   /** `Trigger.AvailableNow`: the query ends with what is there at its first planning. */
   def endWithWhatIsThere(): Unit = happened(EndsSoon)
 
-  /** The end of the next batch; its start where there is no batch. */
-  def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     happened(Asked)
-    val isOnce = SparkLimits.isOnce(limit)
     val began  = runtime.clock.nanos()
     val waited = readers.waited
     // A retry looks for what readers had not read at the first look, because somebody waits for it.
-    @tailrec def plan(isRetry: Boolean): Option[Batch] = {
-      val isAtOnce           = isOnce || !source.hasReaders
-      val (planning, bounds) = begin(start, isAtOnce)
-      val batch              = bounds match {
-        case Some(all) if isAtOnce => allAtOnce(start, planning, all)
-        case _                     => withReaders(start, planning, policy(bounds, limit), isRetry)
-      }
+    @tailrec def look(isRetry: Boolean): Option[PlannedBatch] = {
+      val (planning, policy) = begin(start, limit)
+      val batch              = plan(start, planning, policy, isRetry)
       if (batch.isEmpty && !isRetry)
-        happened(NothingFound(runtime.clock.nanos() - began - (readers.waited - waited).toNanos))
+        happened(FoundNothingYet(runtime.clock.nanos() - began - (readers.waited - waited).toNanos))
       if (batch.isDefined) batch
       else if (!isWaitedFor) {
-        // Each planning without readers takes calls for all shards.
-        if (isAtOnce && !isOnce && !state.isEnding) readers.pause(idlePatience(isRetry = false))
+        // Each planning without readers takes calls for all shards. Where the query ends, there is none after this.
+        if (!policy.bounds.asksReaders && !SparkLimits.isOnce(limit) && !state.isEnding)
+          readers.pause(idlePatience(isRetry = false))
         None
       } else if (isAllRead(planning, began)) {
         callers.foreach(_.answered())
         None
-      } else plan(isRetry = true)
+      } else look(isRetry = true)
     }
-    val batch = plan(isRetry = false)
-    batch.foreach(found => happened(Planned(found, runtime.clock.nanos())))
-    batch.fold(start)(_.end)
+    look(isRetry = false) match {
+      case Some(batch) =>
+        happened(Planned(batch, runtime.clock.nanos()))
+        offsets.remember(batch.end)
+      case None =>
+        happened(NothingFound)
+        start
+    }
   }
 
   private def happened(call: Call): Unit = state = state.after(call)
 
-  /** Where the batch starts, with the bounds of the query (AvailableNow) or of this batch (all at once), if there are any. */
-  private def begin(start: Offset, isAtOnce: Boolean): (PlanningState, Option[Bounds]) = state.bounds match {
-    case None if isAtOnce || state.isEnding =>
-      val (planning, ends) = currentEnds(start)
-      if (state.isEnding) happened(Bounded(ends))
-      (planning, Some(ends))
-    case known => (source.begin(start), known)
+  /** Where the batch starts, and what the trigger makes of it. */
+  private def begin(start: Offset, limit: ReadLimit): (PlanningState, TriggerPolicy) = {
+    val isOnce            = SparkLimits.isOnce(limit) || !source.hasReaders
+    val (planning, stops) =
+      if (state.stops.isEmpty && (isOnce || state.isEnding)) currentEnds(start) else (source.begin(start), state.stops)
+    if (state.isEnding) stops.foreach(found => happened(Bounded(found)))
+    val bounds = stops.fold[TriggerPolicy.Bounds](Unbounded)(at => if (isOnce) Once(at) else AvailableNow(at))
+    (planning, TriggerPolicy(bounds, SparkLimits.read(limit), source.interval.map(LongTrigger(_, source.alignment))))
   }
 
-  @tailrec private def currentEnds(start: Offset): (PlanningState, Bounds) = {
+  @tailrec private def currentEnds(start: Offset): (PlanningState, Option[Stops]) = {
     // Shards may have been listed long ago, as the last batch of the run before was run again since.
     val now      = catalog.serviceTime()
     val planning = source.begin(start)
     CurrentEnds.of(catalog, now, planning) match {
-      case Right(ends) => (planning, ends)
+      case Right(ends) => (planning, Some(ends))
       case Left(gone)  =>
         source.beginAnew(gone, planning.start): Unit
         currentEnds(start)
     }
   }
-
-  private def policy(bounds: Option[Bounds], limit: ReadLimit) = TriggerPolicy(
-    bounds,
-    SparkLimits.read(limit),
-    source.interval.map(LongTrigger(_, source.alignment))
-  )
 
   /** Whether somebody waits until all is processed that is there now. */
   private def isWaitedFor = !state.isEnding && callers.exists(_.areWaiting)
@@ -104,32 +94,23 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
   private def isAllRead(planning: PlanningState, began: Long) = planning.awaitingChildren.isEmpty &&
     ReadToTip.isSo(catalog, planning.reading).getOrElse(readers.haveNothing(planning.reading, began))
 
-  /** A batch that ends at the bounds. Its tasks read all of it from Kinesis, regardless of what readers can hold. Children of a shard that ends in this
-    * batch are left to the next, as always.
-    */
-  private def allAtOnce(start: Offset, planning: PlanningState, all: Bounds): Option[Batch] = {
-    val moved = all.left(planning.reading)
-    source.planned(PlanningResult(planning.open.keys, planning.end(moved), None, Map.empty))
-    batch(start, planning, PlannedBatch.ofLog, moved)(all.completeTo)
-  }
-
-  @tailrec private def withReaders(
+  @tailrec private def plan(
       start: Offset,
       planning: PlanningState,
       policy: TriggerPolicy,
       isRetry: Boolean
-  ): Option[Batch] = {
-    val view = readers.await(
-      planning,
-      policy.reading(planning),
-      policy.goal(planning, idlePatience(isRetry)),
-      isUrgent = !isRetry && !planning.hasNewStreams && isWaitedFor
-    )
+  ): Option[PlannedBatch] = {
+    val reading = policy.reading(planning)
+    val view    = policy.goal(planning, idlePatience(isRetry)) match {
+      case Some(goal) =>
+        readers.await(planning, reading, goal, isUrgent = !isRetry && !planning.hasNewStreams && isWaitedFor)
+      case None => PlanningView.withoutReaders(reading)
+    }
     val isOutdated = source.failIfAny(view.statuses, planning.start)
     val batch      = if (isOutdated) None else decideEnd(start, planning, policy, view)
     // Without a batch the query would end, but other shards may have more.
-    val mayHaveMore = policy.bounds.isDefined && view.statuses.valuesIterator.exists(_.failure.isDefined)
-    if (batch.isEmpty && (isOutdated || mayHaveMore)) withReaders(start, source.begin(start), policy, isRetry)
+    val mayHaveMore = policy.bounds != Unbounded && view.statuses.valuesIterator.exists(_.failure.isDefined)
+    if (batch.isEmpty && (isOutdated || mayHaveMore)) plan(start, source.begin(start), policy, isRetry)
     else batch
   }
 
@@ -138,16 +119,18 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
       planning: PlanningState,
       policy: TriggerPolicy,
       view: PlanningView
-  ): Option[Batch] = {
-    import view.statuses
-    catalog.addChildren(statuses.values)
-    def show(moved: Map[ShardKey, ShardPosition], cuts: Map[ShardKey, CutPoint]) =
-      source.planned(PlanningResult(view.reading.keys, planning.end(furthest(statuses, moved)), Some(statuses), cuts))
-    def ending(found: PlannedBatch) = {
-      readers.begin(found)
-      val moved = policy.ends(found, statuses)
-      show(moved, found.ends)
-      batch(start, planning, found, moved)(policy.completeTo(found, statuses, shard => catalog.now(shard.stream)))
+  ): Option[PlannedBatch] = {
+    catalog.addChildren(view.statuses.values)
+    def show(moved: Map[ShardKey, ShardPosition], cuts: Map[ShardKey, CutPoint]) = source.observe(
+      if (policy.bounds.asksReaders)
+        PlanningResult(view.reading.keys, planning.end(furthest(view.statuses, moved)), Some(view.statuses), cuts)
+      else PlanningResult(view.reading.keys, planning.end(moved), None, cuts)
+    )
+    def ending(slices: BatchSlices) = {
+      if (policy.bounds.asksReaders) readers.begin(slices)
+      val moved = policy.ends(slices, view)
+      show(moved, slices.ends)
+      batch(start, planning, slices, moved)(policy.completeTo(slices, view, shard => catalog.now(shard.stream)))
     }
     policy.decide(
       view,
@@ -160,9 +143,9 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
         show(Map.empty, Map.empty)
         readers.pause()
         None
-      case Decision.Ends(found)             => ending(found)
-      case Decision.Probe(found, questions) =>
-        ending(found.extended(beyond.ends(questions, statuses), view.reading))
+      case Decision.Ends(slices)             => ending(slices)
+      case Decision.Probe(slices, questions) =>
+        ending(slices.extended(beyond.ends(questions, view.statuses), view.reading))
     }
   }
 
@@ -180,12 +163,12 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
 
   /** The batch, if it is worth planning.
     *
-    * @param read       where its parts end in shards that are not past retention
+    * @param read       where it ends in shards that are not past retention. Children of a shard that ends in it are left to the next
     * @param completeTo up to when all that arrived in a shard comes before a position, in ms, if known
     */
-  private def batch(start: Offset, planning: PlanningState, planned: PlannedBatch, read: Map[ShardKey, ShardPosition])(
+  private def batch(start: Offset, planning: PlanningState, slices: BatchSlices, read: Map[ShardKey, ShardPosition])(
       completeTo: (ShardKey, ShardPosition) => Option[Long]
-  ): Option[Batch] = {
+  ): Option[PlannedBatch] = {
     val moved    = read ++ planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val hasMoved = moved.exists { case (shard, to) => !planning.reading.get(shard).contains(to) }
     lazy val end = retention.complete(
@@ -194,37 +177,41 @@ private[stream] final class MicroBatchMode(source: QuerySource) {
       (shard, begin) => completeTo(shard, moved.getOrElse(shard, begin))
     )
     Option.when(planning.hasNewStreams || hasMoved || retention.isDue(planning.start, end))(
-      Batch(start, offsets.remember(end), planned, None)
+      PlannedBatch(SourceOffsets.of(start), end, slices)
     )
   }
 
   /** A batch's tasks. Spark asks twice at least. */
   def tasks(start: Offset, end: Offset): Vector[KinesisInputPartition] = {
-    val batch = state.of(start, end)
-    batch.tasks.getOrElse {
-      val made = tasksOf(batch.planned, SourceOffsets.of(start), SourceOffsets.of(end))
-      happened(TasksMade(batch.copy(tasks = Some(made))))
+    val run = state.of(SourceOffsets.of(start), SourceOffsets.of(end))
+    run.tasks.getOrElse {
+      val made = tasksOf(run.batch)
+      happened(TasksMade(run.copy(tasks = Some(made))))
       made
     }
   }
 
-  private def tasksOf(batch: PlannedBatch, from: KinesisOffset, to: KinesisOffset) = {
+  private def tasksOf(batch: PlannedBatch) = {
     // After a restart this comes first, before anybody looked at the checkpoint.
-    catalog.accept(to)
-    retention.reportGaps(from)
-    val ranges   = source.removed.readable(from.rangesTo(to), to)
+    catalog.accept(batch.end)
+    retention.reportGaps(batch.start)
+    val ranges   = source.removed.readable(batch.start.rangesTo(batch.end), batch.end)
     val hashKeys =
       if (source.options.deaggregate) source.hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
-    readers.group(batch, ranges, source.options.minPartitions).map(KinesisInputPartition(_, hashKeys))
+    readers.group(batch.slices, ranges, source.options.minPartitions).map(KinesisInputPartition(_, hashKeys))
   }
 
-  def readerFactory(): PartitionReaderFactory = factories.getOrElseUpdate(
-    source.removed.access,
-    KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ source.removed.access))
-  )
+  override def readerFactory(): PartitionReaderFactory = {
+    val access = source.removed.access
+    state.readers.collect { case (`access`, known) => known }.getOrElse {
+      val config = readers.config
+      val made   = KinesisPartitionReaderFactory(config.copy(streams = config.streams ++ access))
+      happened(ReadersMade(access, made))
+      made
+    }
+  }
 
-  /** Spark calls it when it has planned the batch after. The next planning orders the readers to drop its records; nothing is to be written anywhere. */
-  def commit(): Unit = happened(Committed)
+  override def commit(): Unit = happened(Committed)
 
-  def stop(): Unit = happened(Stopped)
+  override def stop(): Unit = happened(Stopped)
 }

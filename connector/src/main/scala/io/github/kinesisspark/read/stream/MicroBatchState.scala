@@ -1,70 +1,74 @@
 package io.github.kinesisspark.read.stream
 
-import org.apache.spark.sql.connector.read.streaming.Offset
+import org.apache.spark.sql.connector.read.PartitionReaderFactory
 
-import io.github.kinesisspark.read.plan.{Bounds, IdlePace, PlannedBatch}
+import io.github.kinesisspark.position.{KinesisOffset, StreamArn}
+import io.github.kinesisspark.read.plan.{BatchSlices, IdlePace, PlannedBatch, Stops}
+import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.read.task.KinesisInputPartition
 
 /** All that [[MicroBatchMode]] remembers from one of Spark's calls to the next, and which calls are legal when. Pure. Everything else that a restart needs is
   * in the offset log.
   *
   * {{{
-  * phase      EndsSoon   Asked      NothingFound  Planned(batch)  TasksMade(batch)  Stopped
-  * Recovered  Recovered  Recovered  Idle          Running(batch)  Running(batch)    Ended
-  * Idle       refused    Idle       Idle          Running(batch)  Idle              Ended
-  * Running    refused    Running    Idle          Running(batch)  Running           Ended
-  * Ended      refused    refused    refused       refused         Ended             Ended
+  * phase      EndsSoon   Asked     Bounded, FoundNothingYet  NothingFound  Planned(batch)  TasksMade(batch)  Committed  Stopped
+  * Recovered  Recovered  Planning  refused                   refused       refused         Rerun(batch)      refused    Ended
+  * Rerun      refused    Planning  refused                   refused       refused         Rerun             refused    Ended
+  * Planning   refused    refused   Planning                  Idle          Running(batch)  Planning          refused    Ended
+  * Idle       refused    Planning  refused                   refused       refused         Idle              Idle       Ended
+  * Running    refused    Planning  refused                   refused       refused         Running           Running    Ended
+  * Ended      refused    refused   refused                   refused       refused         Ended             refused    Ended
   * }}}
   *
-  * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them.
+  * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them. ReadersMade is legal always.
   * After a restart the last batch of the log runs again, if it was not committed: its tasks come before the first planning. A batch's tasks are asked for
-  * by each action of `foreachBatch`, and later for an old plan that is looked at. A planning that found nothing looks again where somebody waits in
-  * `processAllAvailable()`, and may find a batch. Bounded and Committed leave the phase as it is, and are refused once the source has ended.
+  * by each action of `foreachBatch`, and later for an old plan that is looked at. A planning that found nothing yet looks again where somebody waits in
+  * `processAllAvailable()`, and may find a batch. Spark commits the batch before once all sources of the query have planned, and one of them has a batch.
   *
   * @param hadBatch       some source of the query had a batch since the last planning
   * @param isEnding       the query ends with what is there when it first plans
-  * @param bounds         where that is, from the first planning on
+  * @param stops          where that is, from the first planning on
   * @param batches        planned in this run
   * @param lastBatchNanos when the last batch was planned, or the run began, by the driver's clock
   * @param pace           of plannings that find nothing
+  * @param readers        the last factory of tasks' readers, with the access to removed streams, which hardly changes
   */
 private[stream] final case class MicroBatchState(
     phase: MicroBatchState.Phase,
     hadBatch: Boolean,
     isEnding: Boolean,
-    bounds: Option[Bounds],
+    stops: Option[Stops],
     batches: Long,
     lastBatchNanos: Long,
-    pace: IdlePace
+    pace: IdlePace,
+    readers: Option[(Map[StreamArn, StreamAccess], PartitionReaderFactory)]
 ) {
   import MicroBatchState._
 
   /** What is known of a batch. */
-  def of(start: Offset, end: Offset): Batch = phase match {
-    case Running(batch) if batch.isOf(start, end) => batch
-    case _                                        => Batch.ofLog(start, end)
-  }
+  def of(start: KinesisOffset, end: KinesisOffset): Run =
+    phase.run.filter(_.batch.isOf(start, end)).getOrElse(Run(PlannedBatch(start, end, BatchSlices.none), None))
 
   /** @throws IllegalStateException where Spark's calls are not in order */
   def after(call: Call): MicroBatchState = (phase, call) match {
-    case (_, Stopped)               => copy(phase = Ended)
-    case (Ended, TasksMade(_))      => this
-    case (Recovered, EndsSoon)      => copy(isEnding = true)
-    case (Ended, _) | (_, EndsSoon) => refuse(call)
-    case (_, Asked)                 => this
-    case (_, Bounded(found))        => copy(bounds = Some(found))
-    case (_, NothingFound(nanos))   => copy(Idle, hadBatch = false, pace = pace.planned(nanos))
-    case (_, Planned(batch, now)) => copy(Running(batch), hadBatch = false, batches = batches + 1, lastBatchNanos = now)
-    case (Recovered, TasksMade(batch))                       => copy(Running(batch))
-    case (Running(own), TasksMade(batch)) if own.isOf(batch) => copy(Running(batch))
-    case (_, TasksMade(_))                                   => this
-    case (_, Committed)                                      => copy(hadBatch = true)
+    case (_, Stopped)                                             => copy(phase = Ended)
+    case (_, ReadersMade(access, factory))                        => copy(readers = Some(access -> factory))
+    case (Recovered, TasksMade(run))                              => copy(Rerun(run))
+    case (Running(own), TasksMade(run)) if own.batch == run.batch => copy(Running(run))
+    case (_, TasksMade(_))                                        => this
+    case (Recovered, EndsSoon)                                    => copy(isEnding = true)
+    case (Recovered | Rerun(_) | Idle | Running(_), Asked)        => copy(Planning)
+    case (Planning, Bounded(found))                               => copy(stops = Some(found))
+    case (Planning, FoundNothingYet(nanos))                       => copy(hadBatch = false, pace = pace.after(nanos))
+    case (Planning, NothingFound)                                 => copy(Idle)
+    case (Planning, Planned(batch, now))                          =>
+      copy(Running(Run(batch, None)), hadBatch = false, batches = batches + 1, lastBatchNanos = now)
+    case (Idle | Running(_), Committed) => copy(hadBatch = true)
+    case _                              =>
+      throw new IllegalStateException(
+        s"Spark's calls are not in order: ${call.productPrefix} while ${phase.productPrefix}"
+      )
   }
-
-  private def refuse(call: Call) =
-    throw new IllegalStateException(
-      s"Spark's calls are not in order: ${call.productPrefix} while ${phase.productPrefix}"
-    )
 }
 
 private[stream] object MicroBatchState {
@@ -73,36 +77,29 @@ private[stream] object MicroBatchState {
     Recovered,
     hadBatch = false,
     isEnding = false,
-    bounds = None,
+    stops = None,
     batches = 0,
     lastBatchNanos = nowNanos,
-    IdlePace.begin
+    IdlePace.begin,
+    readers = None
   )
 
-  sealed trait Phase extends Product
+  sealed abstract class Phase(val run: Option[Run]) extends Product
 
   /** Nothing is planned in this run. */
-  case object Recovered extends Phase
+  case object Recovered extends Phase(None)
+
+  /** Nothing is planned in this run, and a batch of the log runs again. */
+  final case class Rerun(own: Run) extends Phase(Some(own))
+  case object Planning             extends Phase(None)
 
   /** The last planning found nothing. */
-  case object Idle                       extends Phase
-  final case class Running(batch: Batch) extends Phase
-  case object Ended                      extends Phase
+  case object Idle                   extends Phase(None)
+  final case class Running(own: Run) extends Phase(Some(own))
+  case object Ended                  extends Phase(None)
 
   /** @param tasks once Spark has asked for them */
-  final case class Batch(
-      start: Offset,
-      end: Offset,
-      planned: PlannedBatch,
-      tasks: Option[Vector[KinesisInputPartition]]
-  ) {
-    def isOf(start: Offset, end: Offset): Boolean = this.start == start && this.end == end
-    def isOf(other: Batch): Boolean               = isOf(other.start, other.end)
-  }
-
-  object Batch {
-    def ofLog(start: Offset, end: Offset): Batch = Batch(start, end, PlannedBatch.ofLog, None)
-  }
+  final case class Run(batch: PlannedBatch, tasks: Option[Vector[KinesisInputPartition]])
 
   /** A call of Spark, or what a planning has found. */
   sealed trait Call extends Product
@@ -111,13 +108,18 @@ private[stream] object MicroBatchState {
   case object EndsSoon extends Call
 
   /** The next batch is asked for. */
-  case object Asked                        extends Call
-  final case class Bounded(bounds: Bounds) extends Call
+  case object Asked                      extends Call
+  final case class Bounded(stops: Stops) extends Call
 
-  /** @param nanos what the planning took, without waiting */
-  final case class NothingFound(nanos: Long)             extends Call
-  final case class Planned(batch: Batch, nowNanos: Long) extends Call
-  final case class TasksMade(batch: Batch)               extends Call
-  case object Committed                                  extends Call
-  case object Stopped                                    extends Call
+  /** The first look of a planning, which may look again.
+    *
+    * @param nanos what it took, without waiting
+    */
+  final case class FoundNothingYet(nanos: Long)                                                       extends Call
+  case object NothingFound                                                                            extends Call
+  final case class Planned(batch: PlannedBatch, nowNanos: Long)                                       extends Call
+  final case class TasksMade(run: Run)                                                                extends Call
+  final case class ReadersMade(access: Map[StreamArn, StreamAccess], factory: PartitionReaderFactory) extends Call
+  case object Committed                                                                               extends Call
+  case object Stopped                                                                                 extends Call
 }

@@ -19,7 +19,7 @@ import io.github.kinesisspark.read.plan.{
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader.ReaderConfig
-import io.github.kinesisspark.read.retention.RetentionWatch
+import io.github.kinesisspark.read.retention.{RetentionCheck, RetentionWatch}
 import io.github.kinesisspark.runtime.Runtime
 
 /** One source of a streaming query on its driver: its shards, its readers, and what it shows of itself. Micro-batches and real-time batches use it alike.
@@ -61,7 +61,8 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
       )
     )
   }
-  val retention: RetentionWatch = new RetentionWatch(catalog, options.failOnDataLoss)
+  val retention: RetentionCheck   = new RetentionCheck(catalog, options.failOnDataLoss)
+  private val lag: RetentionWatch = new RetentionWatch(catalog)
 
   /** From one trigger of the query to the next, where that is a second at least. */
   lazy val interval: Option[FiniteDuration] = host.interval
@@ -100,9 +101,9 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   }
 
   /** A planning is over. Shows what it has found to the observers: progress and gauges, and warnings of retention. */
-  def planned(result: PlanningResult): Unit = {
-    observer.planned(result)
-    retention.planned(result)
+  def observe(result: PlanningResult): Unit = {
+    observer.observe(result)
+    lag.observe(result)
   }
 
   /** Where a batch starts: the last one's end, and what enters now. */

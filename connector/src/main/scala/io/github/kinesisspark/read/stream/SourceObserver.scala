@@ -39,7 +39,7 @@ private[read] final class SourceObserver(
   def begins(): Unit = metrics = metrics.copy(trigger = trigger)
 
   /** A planning is over. */
-  def planned(result: PlanningResult): Unit = {
+  def observe(result: PlanningResult): Unit = {
     val now  = runtime.clock.nanos()
     val next = result.statuses match {
       case Some(statuses) => metrics.next(result.open, statuses, result.cuts, readers, consumers, now)

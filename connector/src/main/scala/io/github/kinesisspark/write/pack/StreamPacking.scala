@@ -40,8 +40,10 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   private val sent = mutable.HashMap.empty[Entry, KinesisPut[Entry]]
 
   /** Those with a record under way, each with those that must come after; empty where no order is kept. */
-  private val lines        = mutable.HashMap.empty[String, mutable.Queue[KinesisPut[Entry]]]
-  private var inLinesCount = 0
+  private val lines = mutable.HashMap.empty[String, mutable.Queue[KinesisPut[Entry]]]
+
+  /** Records that must come after others. */
+  private var inLines = 0
 
   /** What waits to be planned anew, if anything is. */
   private var anew = Option.empty[Anew]
@@ -65,11 +67,8 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
 
   def underWay: Iterable[KinesisPut[Entry]] = sent.values
 
-  /** Records that must come after others. */
-  def inLines: Int = inLinesCount
-
   /** Whether rows wait for an answer, so that what is under way must not wait for more. */
-  def awaitsAnswers: Boolean = anew.nonEmpty || inLinesCount > 0
+  def awaitsAnswers: Boolean = anew.nonEmpty || inLines > 0
 
   def add(row: Entry): Vector[Entry] = {
     heldCount += 1
@@ -120,9 +119,6 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     answered(record, put)
   }
 
-  /** The put that a record was made of, while it is under way. */
-  def putOf(record: Entry): KinesisPut[Entry] = sent(record)
-
   private def packed(row: Entry): Vector[Entry] = released(aggregator.add(row))
 
   /** Most rows make no record full. */
@@ -135,7 +131,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
       lines.get(lineOf(put)) match {
         case Some(others) =>
           others += put
-          inLinesCount += 1
+          inLines += 1
           None
         case None =>
           lines(lineOf(put)) = mutable.Queue.empty
@@ -154,7 +150,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     val line = lineOf(put)
     lines.get(line).filter(_.nonEmpty) match {
       case Some(others) =>
-        inLinesCount -= 1
+        inLines -= 1
         Vector(departed(others.dequeue()))
       case None =>
         lines -= line
@@ -175,7 +171,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   private def stop(): Unit = {
     val waiting = lines.valuesIterator.flatten.toVector ++ aggregator.flush()
     lines.valuesIterator.foreach(_.clear())
-    inLinesCount = 0
+    inLines = 0
     anew = Some(anew.getOrElse(Anew()).and(waiting.flatMap(_.records)))
   }
 

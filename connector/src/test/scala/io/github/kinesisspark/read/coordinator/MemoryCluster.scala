@@ -97,7 +97,7 @@ final class MemoryCluster(
     )
     val view = readers.await(planning, planning.open, Goal(Map.empty, patience = 10.seconds))
     view.statuses.values.flatMap(_.failure).foreach(failure => throw failure.exception)
-    val plan = view.admit(Admission.Limits.none, fairnessOffset).batch
+    val plan = view.admit(Admission.Limits.none, fairnessOffset).slices
     readers.begin(plan)
     meanwhile
     val end = planning.end(plan.ends.transform((_, cut) => cut.position))

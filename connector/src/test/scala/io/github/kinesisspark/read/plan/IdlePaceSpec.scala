@@ -18,7 +18,7 @@ class IdlePaceSpec extends AnyFunSpec with Matchers {
     while (time.elapsed < 1.minute) {
       val began = time.elapsed
       time.pass(work)
-      pace = pace.planned((time.elapsed - began).toNanos)
+      pace = pace.after((time.elapsed - began).toNanos)
       time.pass(pace.pause + IdlePace.SparkWaits)
       count += 1
     }
@@ -27,7 +27,7 @@ class IdlePaceSpec extends AnyFunSpec with Matchers {
 
   describe("an idle source beside another one") {
     it("holds up nobody while a planning costs next to nothing") {
-      IdlePace.begin.planned(1.milli.toNanos).planned(1.milli.toNanos).pause shouldBe Duration.Zero
+      IdlePace.begin.after(1.milli.toNanos).after(1.milli.toNanos).pause shouldBe Duration.Zero
       minute(100.micros)._1 should be > 5900
     }
 
@@ -42,7 +42,7 @@ class IdlePaceSpec extends AnyFunSpec with Matchers {
   }
 
   it("a single planning that takes long doesn't hold up the next") {
-    IdlePace.begin.planned(1.second.toNanos).pause shouldBe Duration.Zero
-    IdlePace.begin.planned(1.second.toNanos).planned(0).pause shouldBe Duration.Zero
+    IdlePace.begin.after(1.second.toNanos).pause shouldBe Duration.Zero
+    IdlePace.begin.after(1.second.toNanos).after(0).pause shouldBe Duration.Zero
   }
 }

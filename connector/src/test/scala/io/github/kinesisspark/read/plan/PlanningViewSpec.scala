@@ -108,21 +108,21 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
       view(1.milli, None, status, silent).admit(limits, fairnessOffset = 1)
 
     it("ends where readers stand, or at a boundary within the limits") {
-      admitted().batch.moved shouldBe Vector(shard(0) -> after(4))
-      admitted(Admission.Limits(Some(3), None)).batch.moved shouldBe Vector(shard(0) -> after(3))
+      admitted().slices.moved shouldBe Vector(shard(0) -> after(4))
+      admitted(Admission.Limits(Some(3), None)).slices.moved shouldBe Vector(shard(0) -> after(3))
     }
 
     it("goes no further ahead of a slower shard than the skew, unless that shard's reader has failed") {
       val ahead                      = status.copy(millisBehind = Some(0))
       def moved(other: ReaderStatus) =
-        view(1.milli, skew = Some(100), ahead, other).admit(Admission.Limits.none, fairnessOffset = 1).batch.moved
+        view(1.milli, skew = Some(100), ahead, other).admit(Admission.Limits.none, fairnessOffset = 1).slices.moved
       moved(silent) shouldBe empty
       moved(silent.copy(failure = Some(ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "gone")))) should
         not be empty
     }
 
     it("is divided at boundaries into ranges of about the same bytes") {
-      admitted().batch.split(Seq(range), leastTasks = 2) shouldBe Seq(
+      admitted().slices.split(Seq(range), leastTasks = 2) shouldBe Seq(
         ShardRange(shard(0), TrimHorizon, after(2)) -> 20L,
         ShardRange(shard(0), after(2), after(4))    -> 20L
       )
@@ -131,10 +131,10 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
     it("stays whole where it ends later than its reader stands, or comes from the log after a restart") {
       val later  = after(9)
       val longer =
-        admitted().batch.extended(Map(shard(0) -> status.all.copy(position = later)), Map(shard(0) -> TrimHorizon))
+        admitted().slices.extended(Map(shard(0) -> status.all.copy(position = later)), Map(shard(0) -> TrimHorizon))
       longer.moved shouldBe Vector(shard(0) -> later)
       longer.split(Seq(range.copy(end = later)), leastTasks = 2).map(_._1) shouldBe Seq(range.copy(end = later))
-      PlannedBatch.ofLog.split(Seq(range), leastTasks = 2).map(_._1) shouldBe Seq(range)
+      BatchSlices.none.split(Seq(range), leastTasks = 2).map(_._1) shouldBe Seq(range)
     }
   }
 }

@@ -33,7 +33,7 @@ class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
           sdk.map(r =>
             r.data.asByteArrayUnsafe.length.toLong + Option(r.partitionKey).fold(0)(_.getBytes("UTF-8").length)
           )
-        RecordTotals.of(ours).heap shouldBe ours.map(_.heapSize).sum
+        RecordTotals.of(ours).heap shouldBe KinesisRecord.heapOf(ours.length.toLong, ours.map(_.size).sum)
       }
     }
 

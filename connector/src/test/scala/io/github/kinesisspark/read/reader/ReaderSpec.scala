@@ -34,7 +34,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       /** As the publisher does it: the memory is taken before the records come. */
       def bring(position: ShardPosition, records: KinesisRecord*): Unit = {
-        reader.memory.take(_ => records.map(_.heapSize).sum)(_ => ())
+        reader.memory.take(_ => heapOf(records: _*))(_ => ())
         publisher.bring(position, 0, records: _*)
       }
     }
@@ -50,7 +50,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     }
 
     it("requests nothing beyond its share of memory, and continues after a batch has freed some") {
-      val s = new Setting(share = record(1).heapSize)
+      val s = new Setting(share = heapOf(record(1)))
       s.reader.demand()
       s.bring(after(1), record(1))
       s.publisher.requests shouldBe 1
@@ -103,7 +103,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         2,
         Vector(number(3), number(4))
       ))
-      s.reader.held shouldBe 2 * record(1).heapSize + record(1).heapSize * 2
+      s.reader.held shouldBe 4 * heapOf(record(1))
       s.reader.slice(after(0), after(2)).map(_.size) shouldBe Some(2)
       s.reader.commit() shouldBe None
       s.reader.slice(after(0), after(2)) shouldBe None
@@ -251,7 +251,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.reader.status.position shouldBe stop
         s.reader.status.records shouldBe within.size
         s.reader.status.isComplete shouldBe true
-        s.memory.used shouldBe within.map(_.heapSize).sum
+        s.memory.used shouldBe heapOf(within: _*)
         s.reader.dropTo(stop) shouldBe true
         s.reader.demand()
         s.publisher.requests shouldBe 1

@@ -99,7 +99,7 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
           val rest = filled(sizes, after(0)).dropTo(after(2L * drop)).get
           val left = sizes.zip(sizes.scanLeft(0)(_ + _)).filter { case (size, before) => before + size > drop }
           rest.heap shouldBe left.flatMap { case (size, before) =>
-            (before + 1 to before + size).map(i => record(2L * i).heapSize)
+            (before + 1 to before + size).map(i => heapOf(record(2L * i)))
           }.sum
         }
       }

@@ -55,7 +55,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
     }
 
     def bring(n: Int, position: ShardPosition, records: KinesisRecord*): Unit = {
-      readers(shard(n)).memory.take(_ => records.map(_.heapSize).sum)(_ => ())
+      readers(shard(n)).memory.take(_ => heapOf(records: _*))(_ => ())
       publishers(shard(n)).last.bring(position, 0, records: _*)
     }
 

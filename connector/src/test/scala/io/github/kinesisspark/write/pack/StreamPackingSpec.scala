@@ -148,13 +148,8 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
 
     val all: Vector[Int]            = rows.indices.toVector
     def hashKeyOf(row: Int): BigInt = rows(row).hashKey
-    def seenBySource: Vector[Int]   = log.flatMap { case (shard, record) =>
-      AggregatedRecord.read(record.data) match {
-        case all: AggregatedRecord.Aggregated => all.within(shard.hashKeys).map(user => rowOf(user.record.data))
-        case _                                => Vector(rowOf(record.data))
-      }
-    }
-    def seenByKcl: Vector[Int] = log.flatMap { case (shard, record) =>
+    def seenBySource: Vector[Int]   = log.flatMap { case (shard, record) => rowsOf(record, shard.hashKeys) }
+    def seenByKcl: Vector[Int]      = log.flatMap { case (shard, record) =>
       UserRecords.toKcl(record.data, shard.hashKeys).map(r => rowOf(r._1.data))
     }
 
@@ -174,8 +169,13 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
       underWay shouldBe empty
       packing.heldBytes shouldBe 0
-      packing.inLines shouldBe 0
+      packing.awaitsAnswers shouldBe false
       packing.rows shouldBe rows.size - rejected.size
+    }
+
+    private def rowsOf(record: Entry, keys: HashKeyRange) = AggregatedRecord.read(record.data) match {
+      case several: AggregatedRecord.Aggregated => several.within(keys).map(user => rowOf(user.record.data))
+      case _                                    => Vector(rowOf(record.data))
     }
 
     private def settle(sent: Vector[Entry]): Unit = underWay ++= sent
@@ -185,7 +185,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       if (random.nextDouble() < losses) take(record): Unit
       underWay = underWay.filterNot(_ eq record)
       if (random.nextDouble() < rejections) {
-        rejected ++= packing.putOf(record).records.map(_.row.row.toInt)
+        rejected ++= rowsOf(record, HashKeyRange.all)
         settle(packing.rejected(record))
       } else {
         val shard = take(record)

@@ -11,16 +11,18 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
-class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class HistoryRangeSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
   private def after(n: Long)                 = AfterSequenceNumber(number(n))
   private def listed(id: Int, parents: Int*) =
     Shard(shardId(id), parents.map(shardId), HashKeyRange(0, 1), closed = false)
-  private def cut(at: (Int, ShardPosition)*) = at.map { case (id, position) => shardId(id) -> position }.toMap
-  private def piece(id: Int, a: ShardPosition, b: ShardPosition) = HistoryPart.Piece(shardId(id), a, b)
+  private def at(positions: (Int, ShardPosition)*) = positions.map { case (id, position) =>
+    shardId(id) -> position
+  }.toMap
+  private def piece(id: Int, a: ShardPosition, b: ShardPosition) = HistoryRange.Piece(shardId(id), a, b)
 
-  describe("the range of history between two cuts") {
+  describe("the range of history between two sets of positions") {
     it("is every record in between once, in any history of reshards") {
       forAll(seeds, minSuccessful(500)) { seed =>
         val random       = new Random(seed)
@@ -45,7 +47,7 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         val between = stream.all.flatMap(_.records).map(_.number).filterNot(before)
         live()
         val found =
-          HistoryPart.between(Lineage(stream.listing), start, end).getOrElse(fail("said to be in the wrong order"))
+          HistoryRange.between(Lineage(stream.listing), start, end).getOrElse(fail("said to be in the wrong order"))
         found.unlisted shouldBe empty
         found.pieces.flatMap { piece =>
           stream
@@ -57,45 +59,45 @@ class HistoryPartSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         val places = found.pieces.map(_.shardId)
         for (p <- found.pieces; parent <- Lineage(stream.listing).parentsOf(p.shardId) if places.contains(parent))
           places.indexOf(parent) should be < places.indexOf(p.shardId)
-        if (between.nonEmpty) HistoryPart.between(Lineage(stream.listing), end, start) shouldBe a[Left[_, _]]
+        if (between.nonEmpty) HistoryRange.between(Lineage(stream.listing), end, start) shouldBe a[Left[_, _]]
       }
     }
 
-    it("is empty for equal cuts") {
+    it("is empty between equal positions") {
       val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 0)))
-      val here    = cut(0 -> after(5))
-      HistoryPart.between(lineage, here, here) shouldBe Right(HistoryPart.Found(Vector.empty, Vector.empty))
+      val here    = at(0 -> after(5))
+      HistoryRange.between(lineage, here, here) shouldBe Right(HistoryRange.Found(Vector.empty, Vector.empty))
     }
 
     it("is finished parents from their start, and children up to the end") {
       val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 0)))
-      HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9), 2 -> TrimHorizon)) shouldBe
-        Right(HistoryPart.Found(Vector(piece(0, after(5), ShardEnd), piece(1, TrimHorizon, after(9))), Vector.empty))
+      HistoryRange.between(lineage, at(0 -> after(5)), at(1 -> after(9), 2 -> TrimHorizon)) shouldBe
+        Right(HistoryRange.Found(Vector(piece(0, after(5), ShardEnd), piece(1, TrimHorizon, after(9))), Vector.empty))
     }
 
     it("is refused with the shards whose end precedes the start") {
       val lineage = Lineage(Seq(listed(0), listed(1, 0)))
-      HistoryPart.between(lineage, cut(0 -> after(5)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0)))
-      HistoryPart.between(lineage, cut(1 -> after(9)), cut(0 -> after(4))) shouldBe Left(Vector(shardId(0), shardId(1)))
+      HistoryRange.between(lineage, at(0 -> after(5)), at(0 -> after(4))) shouldBe Left(Vector(shardId(0)))
+      HistoryRange.between(lineage, at(1 -> after(9)), at(0 -> after(4))) shouldBe Left(Vector(shardId(0), shardId(1)))
     }
 
     it("names shards that are not listed, which may be past retention, and has their pieces") {
       val lineage = Lineage(Seq(listed(1, 0)))
-      HistoryPart.between(lineage, cut(0 -> after(5)), cut(1 -> after(9))) shouldBe Right(
-        HistoryPart.Found(
+      HistoryRange.between(lineage, at(0 -> after(5)), at(1 -> after(9))) shouldBe Right(
+        HistoryRange.Found(
           Vector(piece(1, TrimHorizon, after(9)), piece(0, after(5), ShardEnd)),
           unlisted = Vector(shardId(0))
         )
       )
-      HistoryPart.between(lineage, cut(1 -> TrimHorizon), cut(0 -> after(5))) shouldBe Left(
+      HistoryRange.between(lineage, at(1 -> TrimHorizon), at(0 -> after(5))) shouldBe Left(
         Vector(shardId(0), shardId(1))
       )
     }
   }
 
-  it("a cut needs a position for each unrelated shard, and none for ancestors and descendants") {
+  it("positions cover a history once they name each shard without a named ancestor or descendant") {
     val lineage = Lineage(Seq(listed(0), listed(1, 0), listed(2, 1), listed(3)))
-    HistoryPart.uncovered(lineage, cut(1 -> after(5))) shouldBe Vector(shardId(3))
-    HistoryPart.uncovered(lineage, cut(1 -> after(5), 3 -> TrimHorizon)) shouldBe empty
+    HistoryRange.uncovered(lineage, at(1 -> after(5))) shouldBe Vector(shardId(3))
+    HistoryRange.uncovered(lineage, at(1 -> after(5), 3 -> TrimHorizon)) shouldBe empty
   }
 }

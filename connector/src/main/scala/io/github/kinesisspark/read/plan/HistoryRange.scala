@@ -3,25 +3,25 @@ package io.github.kinesisspark.read.plan
 import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.position.ShardPosition._
 
-/** The part of a stream's history between two cuts through it: what a batch read is to read.
+/** The range of a stream's history between positions in some of its shards: what a batch read is to read.
   *
-  * A cut names a position in some shards. Their ancestors come before it as a whole, their descendants after it. So an offset
-  * of a query is a cut, and so are the shards that are open at some time.
+  * These shards' ancestors come before the positions as a whole, their descendants after them. So an offset
+  * of a query has such positions, and so have the shards that are open at some time.
   */
-object HistoryPart {
+object HistoryRange {
 
-  /** A part of one shard: what `start` is followed by, up to where `end` begins. */
+  /** The range of one shard: what `start` is followed by, up to where `end` begins. */
   final case class Piece(shardId: String, start: ShardPosition, end: ShardPosition)
 
   /** @param pieces   parents before children
-    * @param unlisted shards between the cuts that are not known: they may be past retention
+    * @param unlisted shards in between that are not known: they may be past retention
     */
   final case class Found(pieces: Vector[Piece], unlisted: Vector[String])
 
-  type Cut = collection.Map[String, ShardPosition]
+  type Positions = collection.Map[String, ShardPosition]
 
   /** @return the shards in which the end comes before the start, on the left */
-  def between(lineage: Lineage, start: Cut, end: Cut): Either[Vector[String], Found] = {
+  def between(lineage: Lineage, start: Positions, end: Positions): Either[Vector[String], Found] = {
     val beforeStart      = lineage.ancestors(start.keys)
     val beforeEnd        = lineage.ancestors(end.keys)
     val afterStart       = lineage.descendants(start.keys)
@@ -49,10 +49,10 @@ object HistoryPart {
     }
   }
 
-  /** Listed shards about which a cut that people made says nothing: neither they nor their ancestors or descendants are in it. */
-  def uncovered(lineage: Lineage, cut: Cut): Vector[String] = {
-    val related = lineage.ancestors(cut.keys) ++ lineage.descendants(cut.keys)
-    lineage.inOrder.filterNot(id => cut.contains(id) || related(id))
+  /** Listed shards about which positions that people gave say nothing: neither they nor their ancestors or descendants are named. */
+  def uncovered(lineage: Lineage, positions: Positions): Vector[String] = {
+    val related = lineage.ancestors(positions.keys) ++ lineage.descendants(positions.keys)
+    lineage.inOrder.filterNot(id => positions.contains(id) || related(id))
   }
 
   /** With records before it. */
