@@ -7,7 +7,7 @@ import io.github.kinesisspark.simulation.Kinesis._
 
 /** One stream of the service, as far as its clients can see it. Time is in ms since 1970, by the service's clock, which never errs.
   *
-  * It leaves out: limits by bytes a second, encryption, modes, quotas of the account.
+  * It leaves out: limits by bytes a second, encryption, modes, quotas of the account over several streams.
   */
 final class Kinesis(
     baton: Baton,
@@ -22,6 +22,10 @@ final class Kinesis(
   private val consumers              = mutable.LinkedHashMap.empty[String, Consumer]
   private val seats                  = mutable.LinkedHashMap.empty[(String, String), Seat]
   private val listings               = mutable.ArrayBuffer.empty[(Long, Vector[Listed])]
+  private val shardPages             = new Pages[Listed]
+  private val consumerPages          = new Pages[Consumer]
+  private val calls                  = mutable.HashMap.empty[String, Rate]
+  private var isReshardUnderWay      = false
   private var registrations          = 0
   private var laggingMillis          = 0L
   private[simulation] var putRecords = 0L
@@ -86,15 +90,28 @@ final class Kinesis(
     if (listings.size > 20) listings.remove(1)
   }
 
-  /** Listings show the stream as it was so long ago. */
+  /** Listings show the stream as it was so long ago. They are never newer than the settings say. */
   def lag(millis: Long): Unit = laggingMillis = millis
 
+  private def listingMillis = laggingMillis.max(settings.listingMillis)
+
   /** Whether each listing has it. */
-  private[simulation] def isShown(shard: Shard): Boolean = shard.openedAt <= now - laggingMillis - 1
+  private[simulation] def isShown(shard: Shard): Boolean = shard.openedAt <= now - listingMillis - 1
+
+  def status: String = if (isReshardUnderWay) "UPDATING" else "ACTIVE"
+
+  /** @throws Refusal.LimitExceeded where others leave no call of that name in this second */
+  def takeCall(name: String): Unit =
+    if (!calls.getOrElseUpdate(name, new Rate(settings.callsPerSecond)).take(now))
+      throw Refusal.LimitExceeded(s"Rate exceeded for $name")
 
   def put(key: BigInt, data: String): Shard = {
     val shard = open.find(s => s.keys.start <= key && key <= s.keys.end).get
-    shard.append(data, now - (if (settings.arrivalsGoBack) baton.between(0, 50) else 0), settings.recordBytes)
+    shard.append(
+      data,
+      now - (if (settings.arrivalsBackMillis > 0) baton.between(0, settings.arrivalsBackMillis) else 0),
+      settings.recordBytes
+    )
     putRecords += 1
     wake(shard)
     shard
@@ -103,7 +120,18 @@ final class Kinesis(
   /** One record in each open shard. */
   def putInEach(): Unit = open.foreach(shard => put(shard.keys.start, s"r$putRecords"))
 
-  def split(shard: Shard): Unit = split(shard, now)
+  def split(shard: Shard): Unit = reshard(split(shard, now))
+
+  /** The stream is UPDATING before its shards change. A reshard meanwhile is refused. */
+  private def reshard(change: => Unit): Unit =
+    if (settings.updateMillis == 0) change
+    else if (!isReshardUnderWay) {
+      isReshardUnderWay = true
+      baton.after(settings.updateMillis * 1000000) {
+        isReshardUnderWay = false
+        change
+      }
+    }
 
   private def split(shard: Shard, at: Long): Unit = if (shard.isOpen && shard.keys.start < shard.keys.end) {
     val middle = (shard.keys.start + shard.keys.end) / 2
@@ -118,7 +146,7 @@ final class Kinesis(
     *
     * @param which decides which ones
     */
-  def merge(which: Int): Unit = {
+  def merge(which: Int): Unit = reshard {
     val pairs = for (one <- open; other <- open.find(_.keys.start == one.keys.end + 1)) yield (one, other)
     pairs.lift(which % pairs.size.max(1)).foreach { case (one, other) =>
       Seq(one, other).foreach(close)
@@ -132,19 +160,23 @@ final class Kinesis(
 
   private def children(shard: Shard) = shards.iterator.filter(_.parents.contains(shard.id)).toVector
 
-  def listShards(openAt: Option[Long]): Vector[Listed] = {
+  def listShards(openAt: Option[Long]): Page[Listed] = {
+    openAt.filter(_ > now).foreach(t => throw Refusal.InvalidArgument(s"$t is in the future"))
     // Of two listings, the later may be the older.
-    val asOf  = now - baton.between(0, laggingMillis + 1)
+    val asOf  = now - baton.between(0, listingMillis + 1)
     val shown = listings.reverseIterator
       .find(_._1 <= asOf)
       .getOrElse(listings.head)
       ._2
       .filter(l => isListed(l.shard))
-    openAt.fold(shown) { t =>
+    shardPages.first(openAt.fold(shown) { t =>
       val at = t.max(createdMillis).max(now - RetentionMillis)
       shown.filter(l => l.shard.openedAt <= at && l.shard.closedAt.forall(_ > at))
-    }
+    })
   }
+
+  /** All pages show the shards of one time. */
+  def moreShards(token: String): Page[Listed] = shardPages.next(token)
 
   def iterator(id: String, from: Start): Iterator = {
     val at = listed(id)
@@ -159,7 +191,8 @@ final class Kinesis(
     if (!at.reads.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard ${at.id}")
     // The service may give fewer than there are, or none for a while.
     val most = if (baton.chance(settings.shortAnswers)) baton.between(0, limit).toInt else limit
-    if (baton.chance(settings.staleAnswers)) stale(at, iterator.index, most)
+    if (isScan()) scanned(at, iterator.index)
+    else if (baton.chance(settings.staleAnswers)) stale(at, iterator.index, most)
     else answer(at, iterator.index, most.min(settings.mostRecords))
   }
 
@@ -170,6 +203,16 @@ final class Kinesis(
     val index  = from.max(at.trimmed) + some.size
     val behind = if (index >= known) 0L else (now - at.records(index).arrived).max(1L)
     Answer(some, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
+  }
+
+  private def isScan() = settings.emptyAnswers > 0 && baton.chance(settings.emptyAnswers)
+
+  /** The call has found no record in the part of the shard that it looked through, and has not come to the latest: also where there is none. */
+  private def scanned(at: Shard, from: Int) = {
+    val index  = from.max(at.trimmed)
+    val behind =
+      if (index < at.records.size) (now - at.records(index).arrived).max(1L) else baton.between(1, 60000)
+    Answer(Vector.empty, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
   }
 
   private def answer(at: Shard, from: Int, most: Int) = {
@@ -195,6 +238,37 @@ final class Kinesis(
     made.tags ++= tags
     consumers(name) = made
     made
+  }
+
+  /** By a call, which the stream's other consumers and a reshard can stand in the way of. */
+  def registerByCall(name: String, tags: Map[String, String]): Consumer = {
+    if (isReshardUnderWay) throw Refusal.InUse(s"Stream ${this.name} is UPDATING")
+    val there = listedConsumers
+    if (there.size >= MostConsumers) throw Refusal.LimitExceeded(s"Stream ${this.name} has ${there.size} consumers")
+    if (there.count(_.status(now) == "CREATING") >= MostCreating)
+      throw Refusal.LimitExceeded(s"$MostCreating consumers of stream ${this.name} are CREATING")
+    val made = register(name, tags)
+    made.describedFrom = now + settings.unknownMillis
+    made
+  }
+
+  /** As DescribeStreamConsumer knows it: not at once after it was registered. */
+  def described(consumer: Consumer): Consumer =
+    if (now < consumer.describedFrom) throw Refusal.NotFound(s"Consumer ${consumer.arn} not found")
+    else consumer
+
+  /** One that is deleted is listed for a moment more. */
+  private def listedConsumers: Vector[Consumer] =
+    consumers.values.filter(_.isKnown(now - settings.unknownMillis)).toVector ++ others
+
+  def listConsumers(): Page[Consumer]              = consumerPages.first(listedConsumers)
+  def moreConsumers(token: String): Page[Consumer] = consumerPages.next(token)
+
+  /** Consumers of other applications, which read nothing here. In 8 of 30 seconds five of them are CREATING. */
+  private def others: Vector[Consumer] = Vector.tabulate(settings.otherConsumers) { i =>
+    val isCreating = i < MostCreating && (now - epochMillis) % 30000 < 8000
+    val active     = if (isCreating) Long.MaxValue else createdMillis
+    new Consumer(s"other-$i", s"$arn/consumer/other-$i:${createdMillis / 1000}", createdMillis, active)
   }
 
   def deregister(arn: String): Unit = {
@@ -287,7 +361,13 @@ final class Kinesis(
     private def speak(): Unit = if (!isOver && wanted > 0) {
       val next  = answer(shard, index, settings.mostRecords.min(1 + baton.random.nextInt(200)))
       val isDue = next.records.nonEmpty || next.next.isEmpty || now - said >= HeartbeatMillis
-      if (isDue) {
+      if (isDue && isScan()) {
+        wanted -= 1
+        said = now
+        to.event(scanned(shard, index), Some(shard.beyond(index.max(shard.trimmed))))
+        val isMore = next.records.nonEmpty || next.next.isEmpty
+        look((if (isMore) baton.between(1, 20) else HeartbeatMillis) * 1000000)
+      } else if (isDue) {
         wanted -= 1
         said = now
         index = index.max(shard.trimmed) + next.records.size
@@ -295,6 +375,29 @@ final class Kinesis(
         to.event(next, continuation)
         if (next.next.isEmpty) end(None) else look(baton.between(1, 20) * 1000000)
       } else look((said + HeartbeatMillis - now) * 1000000)
+    }
+  }
+
+  /** Listings of which a part was given, and the rest is asked for by a token. */
+  private final class Pages[A] {
+    private val rests = mutable.HashMap.empty[String, (Long, Vector[A])]
+
+    def first(all: Vector[A]): Page[A] = {
+      val (given, rest) = all.splitAt(settings.pageSize)
+      Page(
+        given,
+        Option.when(rest.nonEmpty) {
+          val token = s"$name/${rests.size}"
+          rests(token) = (now, rest)
+          token
+        }
+      )
+    }
+
+    def next(token: String): Page[A] = rests.get(token) match {
+      case None => throw Refusal.InvalidArgument(s"Invalid NextToken $token")
+      case Some((issued, _)) if now - issued > settings.tokenMillis => throw Refusal.ExpiredToken
+      case Some((_, rest))                                          => first(rest)
     }
   }
 }
@@ -305,16 +408,29 @@ object Kinesis {
 
   private val RetentionMillis = RetentionHours * 3600000L
   private val LargestAnswer   = 10 << 20
+  private val MostConsumers   = 20
+  private val MostCreating    = 5
 
   /** The name in an ARN of a stream or of its consumer. */
   def nameIn(arn: String): String = arn.split('/')(1)
+
+  /** The stream that a token to list on is for. */
+  def nameOf(token: String): String = token.split('/')(0)
 
   /** How the service behaves in one world.
     *
     * @param mostRecords    of one answer
     * @param shortAnswers   the share of answers to GetRecords that have fewer records than they could
     * @param staleAnswers   the share of those that lack the latest records, and say that there are none
-    * @param arrivalsGoBack whether a record may have arrived before the one ahead of it
+    * @param emptyAnswers   the share of answers and of due events that have no records, and say that there are later ones
+    * @param arrivalsBackMillis by how much a record may have arrived before the one ahead of it
+    * @param updateMillis   for so long a stream is UPDATING before its shards change
+    * @param listingMillis  how old a listing may be that no fault delays
+    * @param pageSize       shards or consumers of one page
+    * @param tokenMillis    how long a token to list on lives
+    * @param unknownMillis  from when on a new consumer can be described, and for how long a deleted one is listed
+    * @param otherConsumers of other applications
+    * @param callsPerSecond that others leave of each quota of ListShards, DescribeStreamSummary and calls about consumers
     * @param recordBytes    of a record's data
     * @param oldRecords     of each shard, which go past retention while the world lasts
     * @param oldMillis      by when all of them have
@@ -323,7 +439,15 @@ object Kinesis {
       mostRecords: Int = 1000,
       shortAnswers: Double = 0.1,
       staleAnswers: Double = 0,
-      arrivalsGoBack: Boolean = true,
+      emptyAnswers: Double = 0,
+      arrivalsBackMillis: Long = 50,
+      updateMillis: Long = 0,
+      listingMillis: Long = 0,
+      pageSize: Int = Int.MaxValue,
+      tokenMillis: Long = 300000,
+      unknownMillis: Long = 0,
+      otherConsumers: Int = 0,
+      callsPerSecond: Int = 1000,
       iteratorMillis: Long = 300000,
       subscriptionMillis: Long = 300000,
       consumerMillis: Long = 3000,
@@ -337,8 +461,18 @@ object Kinesis {
     def data: Array[Byte] = java.util.Arrays.copyOf(text.getBytes, bytes)
   }
 
+  private def firstNumber(shard: Int) = BigInt("49" + "0" * 54) + (BigInt(shard + 1) << 120)
+
+  /** The sequence number of a record, by its shard's number and its place in it. */
+  def numberOf(shard: Int, place: Int): BigInt = firstNumber(shard) + (BigInt(place + 1) << 40)
+
+  def shardId(index: Int): String = f"shardId-$index%012d"
+
   /** As a listing shows it. */
   final case class Listed(shard: Shard, isOpen: Boolean)
+
+  /** @param token for the next page, if there is one */
+  final case class Page[A](items: Vector[A], token: Option[String])
 
   sealed trait Start
   object Start {
@@ -363,13 +497,13 @@ object Kinesis {
 
   /** @param openedAt in ms */
   final class Shard(index: Int, val parents: List[String], val keys: HashKeyRange, val openedAt: Long) {
-    val id: String                   = f"shardId-$index%012d"
+    val id: String                   = shardId(index)
     val records                      = mutable.ArrayBuffer.empty[Record]
     private[Kinesis] val reads       = new Rate(5)
     private[Kinesis] val iterators   = new Rate(5)
     private[simulation] var closedAt = Option.empty[Long]
     private var gone                 = 0
-    private val first                = BigInt("49" + "0" * 54) + (BigInt(index + 1) << 120)
+    private val first                = firstNumber(index)
     private var continuations        = 0L
 
     def isOpen: Boolean = closedAt.isEmpty
@@ -382,10 +516,8 @@ object Kinesis {
 
     private[Kinesis] def isGone(until: Long) = closedAt.exists(_ < until) && gone == records.size
 
-    private[Kinesis] def append(text: String, arrived: Long, bytes: Int): Unit = {
-      records += Record(first + (BigInt(records.size + 1) << 40), text, arrived.max(openedAt), bytes)
-      continuations = 0
-    }
+    private[Kinesis] def append(text: String, arrived: Long, bytes: Int): Unit =
+      records += Record(numberOf(index, records.size), text, arrived.max(openedAt), bytes)
 
     /** A number behind the records so far and before those to come. */
     private[Kinesis] def beyond(place: Int): BigInt = {
@@ -432,10 +564,11 @@ object Kinesis {
   }
 
   final class Consumer(val name: String, val arn: String, val createdAt: Long, activeAt: Long) {
-    val tags                          = mutable.LinkedHashMap.empty[String, String]
-    private[simulation] var deletedAt = Option.empty[Long]
-    def isKnown(now: Long): Boolean   = deletedAt.forall(_ > now)
-    def status(now: Long): String     =
+    val tags                           = mutable.LinkedHashMap.empty[String, String]
+    private[simulation] var deletedAt  = Option.empty[Long]
+    private[Kinesis] var describedFrom = createdAt
+    def isKnown(now: Long): Boolean    = deletedAt.forall(_ > now)
+    def status(now: Long): String      =
       if (deletedAt.isDefined) "DELETING" else if (activeAt > now) "CREATING" else "ACTIVE"
   }
 
@@ -463,6 +596,7 @@ object Kinesis {
     final case class InvalidArgument(message: String) extends Refusal(message)
     final case class InUse(message: String)           extends Refusal(message)
     case object ExpiredIterator                       extends Refusal("Iterator expired")
+    case object ExpiredToken                          extends Refusal("NextToken expired")
     case object Failure                               extends Refusal("Internal failure")
     case object Broken                                extends Refusal("Connection reset")
   }

@@ -85,12 +85,13 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       request: DescribeStreamSummaryRequest
   ): CompletableFuture[DescribeStreamSummaryResponse] = call(request) {
     val service = stream(request.streamName, request.streamARN)
+    service.takeCall("DescribeStreamSummary")
     DescribeStreamSummaryResponse.builder
       .streamDescriptionSummary(
         StreamDescriptionSummary.builder
           .streamARN(service.arn)
           .streamName(service.name)
-          .streamStatus(StreamStatus.ACTIVE)
+          .streamStatus(service.status)
           .streamCreationTimestamp(Instant.ofEpochMilli(service.createdMillis))
           .retentionPeriodHours(Kinesis.RetentionHours)
           .openShardCount(service.open.size)
@@ -103,14 +104,19 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
 
   override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] =
     call(request) {
-      val service = stream(request.streamName, request.streamARN)
-      val openAt  = request.shardFilter.`type` match {
+      val token = Option(request.nextToken)
+      if (token.nonEmpty && (request.streamName != null || request.streamARN != null || request.shardFilter != null))
+        throw Refusal.InvalidArgument("NextToken and stream or filter are given")
+      val service = token.fold(stream(request.streamName, request.streamARN))(t => world.stream(Kinesis.nameOf(t)))
+      service.takeCall("ListShards")
+      def first = service.listShards(request.shardFilter.`type` match {
         case ShardFilterType.AT_TIMESTAMP      => Some(request.shardFilter.timestamp.toEpochMilli)
         case ShardFilterType.AT_TRIM_HORIZON   => Some(service.createdMillis)
         case ShardFilterType.FROM_TRIM_HORIZON => None
         case other                             => throw new IllegalArgumentException(other.toString)
-      }
-      val shards = service.listShards(openAt).map { listed =>
+      })
+      val page   = token.fold(first)(service.moreShards)
+      val shards = page.items.map { listed =>
         val numbers = SequenceNumberRange.builder.startingSequenceNumber("0")
         if (!listed.isOpen) numbers.endingSequenceNumber("1")
         software.amazon.awssdk.services.kinesis.model.Shard.builder
@@ -123,6 +129,7 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       }
       ListShardsResponse.builder
         .shards(shards.asJava)
+        .nextToken(page.token.orNull)
         .sdkHttpResponse(dated(service))
         .build
         .asInstanceOf[ListShardsResponse]
@@ -154,7 +161,8 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       request: RegisterStreamConsumerRequest
   ): CompletableFuture[RegisterStreamConsumerResponse] = call(request) {
     val service = stream(null, request.streamARN)
-    val made    = service.register(request.consumerName, request.tags.asScala.toMap)
+    service.takeCall("RegisterStreamConsumer")
+    val made = service.registerByCall(request.consumerName, request.tags.asScala.toMap)
     RegisterStreamConsumerResponse.builder.consumer(consumerOf(made, service.now)).build
   }
 
@@ -162,8 +170,10 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       request: DescribeStreamConsumerRequest
   ): CompletableFuture[DescribeStreamConsumerResponse] = call(request) {
     val service = stream(null, Option(request.consumerARN).getOrElse(request.streamARN))
-    val found   =
+    service.takeCall("DescribeStreamConsumer")
+    val found = service.described(
       Option(request.consumerARN).fold(service.consumerNamed(request.consumerName))(service.consumer)
+    )
     DescribeStreamConsumerResponse.builder
       .consumerDescription(
         ConsumerDescription.builder
@@ -181,7 +191,12 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       request: ListStreamConsumersRequest
   ): CompletableFuture[ListStreamConsumersResponse] = call(request) {
     val service = stream(null, request.streamARN)
-    ListStreamConsumersResponse.builder.consumers(service.allConsumers.map(consumerOf(_, service.now)).asJava).build
+    service.takeCall("ListStreamConsumers")
+    val page = Option(request.nextToken).fold(service.listConsumers())(service.moreConsumers)
+    ListStreamConsumersResponse.builder
+      .consumers(page.items.map(consumerOf(_, service.now)).asJava)
+      .nextToken(page.token.orNull)
+      .build
   }
 
   override def deregisterStreamConsumer(
@@ -490,6 +505,7 @@ object KinesisClient {
     case Refusal.NotFound(_)        => of(ResourceNotFoundException.builder, refused, 400)
     case Refusal.InvalidArgument(_) => of(InvalidArgumentException.builder, refused, 400)
     case Refusal.InUse(_)           => of(ResourceInUseException.builder, refused, 400)
+    case Refusal.ExpiredToken       => of(ExpiredNextTokenException.builder, refused, 400)
     case Refusal.ExpiredIterator    => of(ExpiredIteratorException.builder, refused, 400)
     case Refusal.Failure            => of(InternalFailureException.builder, refused, 500)
   }

@@ -189,7 +189,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     key, {
       val latest   = shard.records.indexWhere(_.arrived >= time)
       val sure     = if (latest < 0) shard.records.size else latest
-      val earliest = shard.records.lastIndexWhere(_.arrived < time - 100) + 1
+      val earliest = shard.records.lastIndexWhere(_.arrived < time - world.settings.kinesis.arrivalsBackMillis) + 1
       found.headOption.fold(sure)(n => shard.records.indexWhere(_.number == n).max(earliest).min(sure))
     }
   )
@@ -273,7 +273,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       start.progress(key).map(p => p.firstPosition.getOrElse(p.position)) match {
         case Some(ShardPosition.AtTimestamp(time)) => firstAt(key, shard, time, Nil)
         case Some(ShardPosition.ShardEnd)          => shard.records.size
-        case Some(_)                               => 0
+        case Some(at)                              => endOf(shard, at)
         // Its parents were read from a time on, or it ended before that.
         case None if isBefore(key) => shard.records.size
         case None                  => 0

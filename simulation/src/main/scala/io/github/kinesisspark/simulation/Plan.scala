@@ -190,6 +190,9 @@ object Strike {
 object Plan {
   private val Producing = 45.seconds
 
+  /** Records of each shard that positions are drawn among. */
+  private val Positioned = 20
+
   /** What strikes together, in worlds where it matters.
     *
     * @param weight how many worlds are about it, among all
@@ -264,11 +267,12 @@ object Plan {
   }
 
   def of(seed: Long): Plan = {
-    val draw = new Draw(Theme.of(seed), new SplittableRandom(seed ^ 0x5eed))
+    val draw = new Draw(Theme.of(seed), new SplittableRandom(seed ^ 0x5eed), new SplittableRandom(seed ^ 0x5e41))
     Plan(seed, draw.theme.toString, draw.settings(), draw.strikes())
   }
 
-  private final class Draw(val theme: Theme, random: SplittableRandom) {
+  /** @param service draws how the service behaves beyond its defaults: other draws don't change with it */
+  private final class Draw(val theme: Theme, random: SplittableRandom, service: SplittableRandom) {
     private def between(a: Int, b: Int) = random.nextInt(a, b + 1)
     private def pick[A](all: A*): A     = all(random.nextInt(all.size))
     private def chance(share: Double)   = random.nextDouble() < share
@@ -303,6 +307,8 @@ object Plan {
 
     private val streams = Vector("events", "orders").take(if (!leaves && chance(0.15)) 2 else 1).map(_ -> shards())
 
+    private def shardsOf(name: String) = streams.toMap.apply(name)
+
     private def shards() = theme match {
       // Executors that lose a shard have no other.
       case Theme.Messages => between(1, executors - 1)
@@ -311,6 +317,13 @@ object Plan {
       case _ if leaves    => between(8, 10)
       case _              => between(1, if (chance(0.3)) 4 else 2)
     }
+
+    /** Half of the worlds have a service that is as awkward as it may be, each in some ways. */
+    private val isAwkward          = service.nextDouble() < 0.5
+    private def awkward(): Boolean = service.nextDouble() < 0.5 && isAwkward
+    private def one[A](all: A*): A = all(service.nextInt(all.size))
+    private val hasPositions       = !isOld && !leaves && !lags && awkward()
+    private val isArrivalsBackFar  = awkward() || hasPositions
 
     def settings(): WorldSettings = {
       val queries = Vector("one", "two").take(if (leaves || chance(if (isLarge) 0.4 else 0.15)) 2 else 1).map(query)
@@ -330,7 +343,7 @@ object Plan {
         burst = if (isLarge) 2 else pick(1, 3, 20),
         sinkRate = pick(60, 200),
         producing = Producing,
-        backlog = if (leaves) 30 else if (lags) 60 else 0,
+        backlog = if (leaves) 30 else if (lags) 60 else if (hasPositions) Positioned else 0,
         quiet = quiet,
         // A call of PutRecords may last for 5 minutes.
         bound = if (queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
@@ -338,7 +351,15 @@ object Plan {
           mostRecords = if (leaves) 100 else pick(10, 100, 1000),
           shortAnswers = pick(0.0, 0.3),
           staleAnswers = pick(0.0, 0.05, 0.3),
-          arrivalsGoBack = random.nextBoolean(),
+          emptyAnswers = if (awkward()) one(0.3, 0.7) else 0,
+          arrivalsBackMillis = if (!random.nextBoolean()) 0 else if (isArrivalsBackFar) 2000 else 50,
+          updateMillis = if (awkward()) one(300, 3000) else 0,
+          listingMillis = if (awkward()) one(300, 3000) else 0,
+          pageSize = if (awkward()) one(1, 2) else Int.MaxValue,
+          tokenMillis = one(20000L, 300000L),
+          unknownMillis = if (awkward()) one(100, 1000) else 0,
+          otherConsumers = if (awkward()) one(4, 12) else 0,
+          callsPerSecond = if (awkward()) one(2, 5) else 1000,
           iteratorMillis = pick(2000L, 300000L),
           subscriptionMillis = pick(20000L, 300000L),
           recordBytes = if (leaves || lags) 400000 else if (isLarge) pick(50000, 400000) else 20,
@@ -404,15 +425,34 @@ object Plan {
       val begin =
         if (isOld || leaves || lags || theme == Theme.Reports) "TRIM_HORIZON"
         else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
+      val position = if (hasPositions) positions(read.map(name => name -> shardsOf(name))) else begin
       SourceSettings(
         read,
         Option.when(isGiven)(name),
         options ++ (if (isFanOut) fanOut else Map.empty[String, String]) +
-          ("startingPosition" -> begin) ++
+          ("startingPosition" -> position) ++
           (if (isStop) Map("failOnDataLoss" -> "true")
            else if (isOld) Map("failOnDataLoss" -> random.nextBoolean().toString)
            else Map.empty[String, String])
       )
+    }
+
+    /** One time for all, or each shard's own position among the records that are there. */
+    private def positions(some: Vector[(String, Int)]): String = {
+      def time()         = s"AT_TIMESTAMP:${World.Epoch - service.nextInt(2500)}"
+      def at(shard: Int) = {
+        val number = Kinesis.numberOf(shard, service.nextInt(Positioned))
+        one("TRIM_HORIZON", time(), s"AT_SEQUENCE_NUMBER:$number", number.toString)
+      }
+      if (service.nextBoolean()) time()
+      else
+        some
+          .map { case (name, shards) =>
+            Vector
+              .tabulate(shards)(i => s"\"${Kinesis.shardId(i)}\": \"${at(i)}\"")
+              .mkString(s"\"$name\": {", ", ", "}")
+          }
+          .mkString("{", ", ", "}")
     }
 
     /** Of a few kinds in each world, so that the same ones meet; many when the queries begin. Half of them are aimed at a state that is rare. */

@@ -34,7 +34,14 @@ final class Shrinking(fails: Plan => Boolean, hasTime: () => Boolean) {
     of(s => s.speculation > 0 || s.wrongExecutor > 0)(_.copy(speculation = 0, wrongExecutor = 0)),
     of(_.burst > 3)(_.copy(burst = 3)),
     of(_.kinesis.shortAnswers > 0)(s => s.copy(kinesis = s.kinesis.copy(shortAnswers = 0))),
-    of(_.kinesis.arrivalsGoBack)(s => s.copy(kinesis = s.kinesis.copy(arrivalsGoBack = false))),
+    of(_.kinesis.arrivalsBackMillis > 0)(s => s.copy(kinesis = s.kinesis.copy(arrivalsBackMillis = 0))),
+    of(_.kinesis.emptyAnswers > 0)(s => s.copy(kinesis = s.kinesis.copy(emptyAnswers = 0))),
+    of(_.kinesis.updateMillis > 0)(s => s.copy(kinesis = s.kinesis.copy(updateMillis = 0))),
+    of(_.kinesis.listingMillis > 0)(s => s.copy(kinesis = s.kinesis.copy(listingMillis = 0))),
+    of(_.kinesis.pageSize < Int.MaxValue)(s => s.copy(kinesis = s.kinesis.copy(pageSize = Int.MaxValue))),
+    of(_.kinesis.unknownMillis > 0)(s => s.copy(kinesis = s.kinesis.copy(unknownMillis = 0))),
+    of(_.kinesis.otherConsumers > 0)(s => s.copy(kinesis = s.kinesis.copy(otherConsumers = 0))),
+    of(_.kinesis.callsPerSecond < 1000)(s => s.copy(kinesis = s.kinesis.copy(callsPerSecond = 1000))),
     of(_.kinesis.iteratorMillis < 300000)(s => s.copy(kinesis = s.kinesis.copy(iteratorMillis = 300000))),
     of(_.kinesis.subscriptionMillis < 300000)(s => s.copy(kinesis = s.kinesis.copy(subscriptionMillis = 300000)))
   )

@@ -464,7 +464,7 @@ final class World(val plan: Plan, trace: Trace) {
 object World {
 
   /** When each simulation begins, in ms since 1970. */
-  private val Epoch = 1800000000000L
+  private[simulation] val Epoch = 1800000000000L
 
   private val MostThreads      = 80
   private val MostTimers       = 200

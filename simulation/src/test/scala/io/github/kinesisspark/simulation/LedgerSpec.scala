@@ -27,7 +27,7 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
         plan.settings.copy(
           streams = Vector("events" -> 1),
           queries = Vector(query),
-          kinesis = Kinesis.Settings(arrivalsGoBack = false)
+          kinesis = Kinesis.Settings(arrivalsBackMillis = 0)
         )
       ),
       new Trace
