@@ -8,7 +8,7 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.config.PollingOptions
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ReaderReports, ShardCoordinator}
+import io.github.kinesisspark.read.coordinator.{ExecutorChannel, ExecutorsNow, ShardCoordinator, SharedOrders}
 import io.github.kinesisspark.read.plan.{
   Admission,
   ArrivalDensity,
@@ -235,7 +235,7 @@ object PlanningScale {
     override def coresOfAnExecutor: Int              = 4
     override def tasksOfAnExecutor: Int              = 4
 
-    override val reports: ReaderReports      = new ReaderReports
+    override val shared: SharedOrders        = new SharedOrders
     override def liveness: Liveness          = Liveness.Heartbeats
     override def refusal(): Option[String]   = None
     override def reportPause: FiniteDuration = 5.millis

@@ -14,7 +14,7 @@ import org.apache.spark.util.RpcUtils
 final class RpcChannel private (override val rpcEnv: RpcEnv, handler: RpcChannel.Handler)
     extends ThreadSafeRpcEndpoint {
   override def receiveAndReply(call: RpcCallContext): PartialFunction[Any, Unit] = {
-    case (source: String, request: Array[Byte])                    => handler.asked(source, request, call.reply(_))
+    case (sourceId: String, request: Array[Byte])                  => handler.asked(sourceId, request, call.reply(_))
     case heartbeat: Array[Byte]                                    => call.reply(handler.beaten(heartbeat))
     case (executor: String, session: String, peer: RpcEndpointRef) =>
       handler.introduced(executor, session, new RpcChannel.SparkPeer(peer))
@@ -30,7 +30,7 @@ object RpcChannel {
   trait Handler {
 
     /** Of one source, in the order in which they were sent. */
-    def asked(source: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit = ()
+    def asked(sourceId: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit = ()
 
     /** A heartbeat, which nobody sends to a driver. Returns the answer. */
     def beaten(heartbeat: Array[Byte]): Array[Byte] = heartbeat
@@ -41,7 +41,7 @@ object RpcChannel {
 
   /** The other end. */
   trait Peer {
-    def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]]
+    def ask(sourceId: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]]
     def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]]
 
     /** Lets the driver call back, although an executor listens on no port. Waits for the driver. */
@@ -71,8 +71,8 @@ object RpcChannel {
   }
 
   private final class SparkPeer(ref: RpcEndpointRef) extends Peer {
-    override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
-      ref.ask[Array[Byte]](source -> request, timeout(within))
+    override def ask(sourceId: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+      ref.ask[Array[Byte]](sourceId -> request, timeout(within))
 
     override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
       ref.ask[Array[Byte]](heartbeat, timeout(within))

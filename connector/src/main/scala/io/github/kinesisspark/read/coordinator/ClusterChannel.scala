@@ -7,7 +7,7 @@ import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{Liveness, OrderAnswer, ReadOrder, ReleaseRequest}
 
 /** On a cluster executors are reached through Spark's RPC, which takes no task slot and no job. */
-private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: String, driver: DriverRuntime)
+private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: String, driver: DriverRuntime)
     extends ExecutorChannel {
   import ClusterChannel._
   import driver.runtime
@@ -30,7 +30,7 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   }
 
   private def look(): Unit = {
-    if (!isOpen) endpoint.foreach(_.keep(source, session))
+    if (!isOpen) endpoint.foreach(_.keep(sourceId, session))
     isOpen = true
     val now     = cluster.executors()
     val reached = endpoint.fold(_ => Set.empty[ExecutorId], _.answering(now, session))
@@ -54,7 +54,7 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
 
   override val liveness: Liveness = Liveness.Heartbeats
 
-  override lazy val reports: ReaderReports = driver.reports.of(source)
+  override lazy val shared: SharedOrders = driver.orders.of(sourceId)
 
   // A driver of a hundred executors gets as many reports as one of ten.
   override def reportPause: FiniteDuration = (known.present.size * 500).micros.max(ShortestPause)
@@ -65,15 +65,15 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, source: Strin
   } channel.send(executor, order, session)(answered(executor, order))
 
   private def answered(executor: ExecutorId, order: ReadOrder)(answer: Try[Option[OrderAnswer]]): Unit = answer match {
-    case Success(answer)        => reports.answered(executor.id, order.number, answer)
-    case Failure(_: Unanswered) => reports.failed(executor.id, order.number, OrderFailure.Unanswered)
-    case Failure(cause)         => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
+    case Success(answer)        => shared.answered(executor.id, order.number, answer)
+    case Failure(_: Unanswered) => shared.failed(executor.id, order.number, OrderFailure.Unanswered)
+    case Failure(cause)         => shared.failed(executor.id, order.number, OrderFailure.Thrown(cause))
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
-    driver.reports.remove(source)
-    endpoint.foreach(_.forget(source))
-    if (!cluster.isStopped) endpoint.foreach(_.release(executors, ReleaseRequest(source), session, ReleaseTime))
+    driver.orders.remove(sourceId)
+    endpoint.foreach(_.forget(sourceId))
+    if (!cluster.isStopped) endpoint.foreach(_.release(executors, ReleaseRequest(sourceId), session, ReleaseTime))
   }
 }
 

@@ -21,12 +21,12 @@ import io.github.kinesisspark.runtime.Runtime
   * Owns the executors' ends, which a small Spark job opens, and knows by a heartbeat which of them answer. Queries' threads, Spark's RPC threads
   * and the heartbeat's own all use it.
   *
-  * @param bySource what readers report
+  * @param bySource orders, and what readers report
   * @param ended    called when it is closed
   */
 private[coordinator] final class DriverEndpoint(
     cluster: Cluster,
-    bySource: ReportsBySource,
+    bySource: OrdersBySource,
     ended: DriverEndpoint => Unit
 )(implicit runtime: Runtime)
     extends RpcChannel.Handler {
@@ -52,9 +52,9 @@ private[coordinator] final class DriverEndpoint(
   }
 
   /** The readers of the source live as long as this driver. */
-  def keep(source: String, session: String): Unit = synchronized(sources(source) = session)
+  def keep(sourceId: String, session: String): Unit = synchronized(sources(sourceId) = session)
 
-  def forget(source: String): Unit = synchronized(sources -= source): Unit
+  def forget(sourceId: String): Unit = synchronized(sources -= sourceId): Unit
 
   /** Why an executor could not open its end, if none has one. */
   def refusal(session: String): Option[String] =
@@ -133,7 +133,7 @@ private[coordinator] final class DriverEndpoint(
     }
   }
 
-  override def asked(source: String, report: Array[Byte], reply: Array[Byte] => Unit): Unit =
+  override def asked(sourceId: String, report: Array[Byte], reply: Array[Byte] => Unit): Unit =
     reports.execute { () =>
       val isUsed =
         try bySource.accept(WireFormat.read[ReaderReport](report))
@@ -170,16 +170,16 @@ private[coordinator] final class DriverEndpoint(
       }
       if (own.nonEmpty) due.foreach { case (key, contact) =>
         val expected = for {
-          (source, session) <- own if session == key.session
-          reported          <- bySource.get(source)
-          believed          <- reported.expected(key.executor)
-        } yield source -> believed
+          (sourceId, session) <- own if session == key.session
+          orders              <- bySource.get(sourceId)
+          believed            <- orders.expected(key.executor)
+        } yield sourceId -> believed
         beat(key, contact, expected.toMap)
       }
-      for ((source, session) <- own; reported <- bySource.get(source)) replaceLost(reported, session)
+      for ((sourceId, session) <- own; orders <- bySource.get(sourceId)) reassignShards(orders, session)
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
-  private def beat(key: PeerKey, contact: Contact, expected: Map[String, ReaderReports.Expected]): Unit = {
+  private def beat(key: PeerKey, contact: Contact, expected: Map[String, SharedOrders.Expected]): Unit = {
     val heartbeat =
       Heartbeat(expected.transform((_, e) => e.epoch), runtime.clock.nanos(), contact.answeredNanos)
     Try(contact.peer.beat(WireFormat.write(heartbeat), Liveness.BeatTimeout))
@@ -187,23 +187,23 @@ private[coordinator] final class DriverEndpoint(
       .map(WireFormat.read[LivePools])(ExecutionContext.parasitic)
       .onComplete { answer =>
         answer.foreach { live =>
-          for ((source, e) <- expected; own <- bySource.get(source))
-            own.found(key.executor, e, live.pools.get(source))
+          for ((sourceId, e) <- expected; orders <- bySource.get(sourceId))
+            orders.found(key.executor, e, live.pools.get(sourceId))
         }
         beaten(key, contact.peer, answer.toOption)
       }(ExecutionContext.parasitic)
   }
 
   /** Between two plannings, as in a batch that takes long: has others read what executors read that are lost. */
-  private def replaceLost(source: ReaderReports, session: String): Unit = {
+  private def reassignShards(orders: SharedOrders, session: String): Unit = {
     def pulse(executor: ExecutorId) = synchronized(peers.get(PeerKey(executor.id, session))).map(_.pulse)
-    val lost                        = source.unattended.filter(pulse(_).forall(_.isLost))
+    val lost                        = orders.unattended.filter(pulse(_).forall(_.isLost))
     if (lost.nonEmpty && !cluster.isStopped) {
       val registered = cluster.registered()
       // Only a thread of a session of Spark Connect with JARs of its own starts jobs that find them.
       if (session.isEmpty) placeIfDue(registered, session)
       val open = registered.filter(_.isOpen).map(_.id)
-      source.lost(lost, open.filter(pulse(_).exists(_.answers)).toSet)
+      orders.reassign(lost, open.filter(pulse(_).exists(_.answers)).toSet)
     }
   }
 

@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.runtime.Runtime
 
-/** What one driver has for all its queries: clients, what their readers have reported, and its end of the channel to the executors.
+/** What one driver has for all its queries: clients, orders and what readers report, and its end of the channel to the executors.
   *
   * @param local the executor in the driver's own process, which reads in local mode
   */
@@ -17,7 +17,7 @@ final class DriverRuntime(val clients: KinesisClients, network: RpcChannel.Netwo
 
   implicit val runtime: Runtime = clients.runtime
 
-  private[coordinator] val reports               = new ReportsBySource
+  private[coordinator] val orders                = new OrdersBySource
   private[coordinator] def here: ExecutorRuntime = local
 
   private var current = Option.empty[(Cluster, DriverEndpoint)]
@@ -28,7 +28,7 @@ final class DriverRuntime(val clients: KinesisClients, network: RpcChannel.Netwo
       case Some((`cluster`, endpoint)) => Right(endpoint)
       case _                           =>
         try {
-          val endpoint = new DriverEndpoint(cluster, reports, ended)
+          val endpoint = new DriverEndpoint(cluster, orders, ended)
           endpoint.open(network)
           current = Some(cluster -> endpoint)
           Right(endpoint)

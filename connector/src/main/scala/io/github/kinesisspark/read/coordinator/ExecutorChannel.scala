@@ -32,8 +32,11 @@ trait ExecutorChannel {
   /** Sends orders. Their results arrive as reports. */
   def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit
 
+  /** What becomes of the orders. */
+  def shared: SharedOrders
+
   /** What the readers have reported. */
-  def reports: ReaderReports
+  final def reports: ReaderReports = shared.reports
 
   /** Why no executor can be reached, so that there are no readers: none can open its end of the channel. None where one can. */
   def refusal(): Option[String]
@@ -47,10 +50,10 @@ trait ExecutorChannel {
 
 object ExecutorChannel {
 
-  /** @param source as in the requests */
-  def of(sc: SparkContext, source: String, driver: DriverRuntime): ExecutorChannel =
-    if (sc.isLocal) new LocalChannel(sc, source, driver)
-    else new ClusterChannel(SparkCluster(sc), source, driver)
+  /** @param sourceId as in the requests */
+  def of(sc: SparkContext, sourceId: String, driver: DriverRuntime): ExecutorChannel =
+    if (sc.isLocal) new LocalChannel(sc, sourceId, driver)
+    else new ClusterChannel(SparkCluster(sc), sourceId, driver)
 }
 
 /** @param usable    are given shards to read
@@ -64,10 +67,10 @@ object ExecutorsNow {
 }
 
 /** In local mode the readers are in the driver's JVM, and are called. */
-private final class LocalChannel(sc: SparkContext, source: String, driver: DriverRuntime) extends ExecutorChannel {
-  override lazy val reports: ReaderReports = {
-    driver.here.pools.reportBy(report => Future.successful(driver.reports.accept(report)))
-    driver.reports.of(source)
+private final class LocalChannel(sc: SparkContext, sourceId: String, driver: DriverRuntime) extends ExecutorChannel {
+  override lazy val shared: SharedOrders = {
+    driver.here.pools.reportBy(report => Future.successful(driver.orders.accept(report)))
+    driver.orders.of(sourceId)
   }
 
   override val liveness: Liveness          = Liveness.SameProcess
@@ -85,11 +88,11 @@ private final class LocalChannel(sc: SparkContext, source: String, driver: Drive
   override def tasksOfAnExecutor: Int = cores
 
   override def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
-    reports.answered(executor.id, order.number, driver.here.pools.answer(order))
+    shared.answered(executor.id, order.number, driver.here.pools.answer(order))
   }
 
   override def release(executors: Iterable[ExecutorId]): Unit = {
-    driver.reports.remove(source)
-    driver.here.pools.close(source)
+    driver.orders.remove(sourceId)
+    driver.here.pools.close(sourceId)
   }
 }

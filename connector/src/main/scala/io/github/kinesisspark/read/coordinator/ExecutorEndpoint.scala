@@ -69,11 +69,11 @@ private[kinesisspark] final class ExecutorEndpoint(
     // One for each source: what takes long in one of them doesn't hold up the others.
     private val bySource = TrieMap.empty[String, Mailbox[() => Unit]]
 
-    override def asked(source: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit =
-      bySource.getOrElseUpdate(source, new Mailbox[() => Unit](workers, failed)(_())).put { () =>
+    override def asked(sourceId: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit =
+      bySource.getOrElseUpdate(sourceId, new Mailbox[() => Unit](workers, failed)(_())).put { () =>
         reply(Reply.of {
           val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
-          if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(source)
+          if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(sourceId)
           pools.answer(wanted)
         })
       }

@@ -2,11 +2,11 @@ package io.github.kinesisspark.read.coordinator
 
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator.OrdersMeanwhile.Sent
-import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.plan.{ExecutorId, PlacedShard, ShardAssignment}
 import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
 /** What the executors of one source have been ordered, from the end of a planning to the next: in a batch, which may take long, the query's own thread sends
-  * nothing. Readers that are missing meanwhile are ordered again, and those of a lost executor elsewhere, by the thread that finds it. Pure.
+  * nothing. Readers that are missing meanwhile are ordered again, and those of an executor that doesn't answer elsewhere, by the thread that finds it. Pure.
   *
   * @param orders     as in the sender
   * @param reading    executors that have shards
@@ -50,15 +50,15 @@ private[coordinator] final case class OrdersMeanwhile(
     order       <- known.renewed
   } yield (and(id, order), Vector(id -> order))
 
-  /** Executors don't answer: the others get their shards, the one with fewest first. The lost executors are sent the release of their shards, which they
-    * carry out when they answer again.
+  /** Executors don't answer, and others get their shards. Those that don't answer are sent the release of their shards, which they carry out when they answer
+    * again.
     */
-  def without(lost: Set[ExecutorId], others: Set[ExecutorId]): Option[(OrdersMeanwhile, Vector[Sent])] = {
-    val gone   = lost.filter(reading)
-    val takers = (others -- lost -- resting).toVector.sortBy(_.id)
+  def reassigned(from: Set[ExecutorId], to: Set[ExecutorId]): Option[(OrdersMeanwhile, Vector[Sent])] = {
+    val gone   = from.filter(reading)
+    val takers = (to -- from -- resting).toVector.sortBy(_.id)
     Option.when(gone.nonEmpty && takers.nonEmpty) {
-      val tasks = gone.toVector.flatMap(orders.get).flatMap(_.open).sortBy(t => (t.shard.stream.text, t.shard.shardId))
-      val homes = homesAmong(takers, tasks)
+      val tasks    = open(gone)
+      val homes    = homesAmong(takers, tasks)
       val releases = for {
         executor <- gone.toVector
         known    <- orders.get(executor)
@@ -74,16 +74,15 @@ private[coordinator] final case class OrdersMeanwhile(
     }
   }
 
-  /** Each shard goes to the executor that has fewest by then. Counts are kept, as there may be ten thousand shards, and heartbeats wait. */
+  /** As by a planning that moves no other shard, and by the shards' number and ids alone: orders have neither loads nor hash keys. */
   private def homesAmong(takers: Vector[ExecutorId], tasks: Vector[ReadOrder.Task]): Map[ShardKey, ExecutorId] = {
-    val before     = takers.map(executor => executor -> orders.get(executor).fold(0)(_.open.size)).toMap
-    val none       = (Map.empty[ShardKey, ExecutorId], before)
-    val (homes, _) = tasks.foldLeft(none) { case ((homes, counts), task) =>
-      val taker = takers.minBy(counts)
-      (homes + (task.shard -> taker), counts.updated(taker, counts(taker) + 1))
-    }
-    homes
+    def placed(task: ReadOrder.Task, home: Option[ExecutorId]) = PlacedShard(task.shard, hashStart = 0, load = 1, home)
+    val kept  = takers.flatMap(taker => open(Set(taker)).map(placed(_, Some(taker))))
+    val homes = ShardAssignment.assign(kept ++ tasks.map(placed(_, None)), takers, tolerance = Double.PositiveInfinity)
+    tasks.iterator.map(task => task.shard -> homes(task.shard)).toMap
   }
+
+  private def open(executors: Set[ExecutorId]) = executors.toVector.flatMap(orders.get).flatMap(_.open)
 
   private def and(executor: ExecutorId, order: (ReaderOrders, ReaderOrders.Changes)) =
     copy(orders + (executor -> order._1), lastNumber = lastNumber.max(order._1.number))

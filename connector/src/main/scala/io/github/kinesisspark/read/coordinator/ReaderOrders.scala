@@ -95,15 +95,15 @@ private[coordinator] final case class ReaderOrders(
   /** While a batch runs, where the readers are missing: all that they shall read, from where the batch ends. */
   def renewed: Option[(ReaderOrders, Changes)] = publisher.flatMap(copy(isUndone = true).next(open, _))
 
-  /** While a batch runs: these too, which an executor that is lost has read.
+  /** While a batch runs: these too, which an executor that doesn't answer has read.
     *
     * @param by for an executor that has read nothing
     */
-  def taking(lost: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
-    if (isUndone || !publisher.contains(by)) copy(isUndone = true).next(open ++ lost, by)
+  def taking(more: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+    if (isUndone || !publisher.contains(by)) copy(isUndone = true).next(open ++ more, by)
     else {
-      val now = copy(number + 1, awaited = number + 1, epoch = number + 1, shards = shards ++ byShard(lost))
-      Some(now -> Changes(isOfAllShards = false, commit = false, lost, Vector.empty, Vector.empty))
+      val now = copy(number + 1, awaited = number + 1, epoch = number + 1, shards = shards ++ byShard(more))
+      Some(now -> Changes(isOfAllShards = false, commit = false, more, Vector.empty, Vector.empty))
     }
 
   /** Its shards that have not ended. */

@@ -38,9 +38,11 @@ final class ShardCoordinator(
     extends AutoCloseable {
   import ShardCoordinator._
 
-  private val sender   = new OrderSender(channel, config, publisher, spacing)
-  private var clocks   = ShardClocks()
-  private var lastNews = runtime.clock.nanos()
+  private val directory = new ReaderDirectory(channel, config, publisher)
+  private val executors = new UsableExecutors(channel, config.sourceId, directory)
+  private val sender    = new OrderSender(channel, config, publisher, spacing, directory, executors)
+  private var clocks    = ShardClocks()
+  private var lastNews  = runtime.clock.nanos()
 
   private var waitedSoFar = Duration.Zero
 
@@ -66,13 +68,13 @@ final class ShardCoordinator(
     def look(): PlanningView = {
       val since = (runtime.clock.nanos() - began).nanos
       if (since > repeatAfter) {
-        sender.repeatUnacknowledged()
+        directory.repeatUnacknowledged()
         repeatAfter = since * 2
       }
       sender.send(planning, reading, goal.stops)
       // Only now: an order that fails as it is sent is sent again after a wait.
       val seen     = channel.reports.news
-      val statuses = sender.statuses(reading)
+      val statuses = statusesOf(reading)
       val now      = runtime.clock.nanos()
       clocks = clocks.afterReports(statuses.valuesIterator.map(s => s.shard -> s.reached), now)
       val view     = PlanningView(reading, statuses, clocks, alignment, began, now)
@@ -86,13 +88,16 @@ final class ShardCoordinator(
     }
     val view = look()
     // What follows may be a batch of another source.
-    sender.leave()
+    sender.handOver()
     view
   }
 
+  private def statusesOf(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ReaderStatus] =
+    executors.excludeBroken(directory.statuses(reading))
+
   /** Whether each reader holds nothing, and Kinesis has answered it since that time that nothing more is there. */
   def haveNothing(reading: Map[ShardKey, ShardPosition], sinceNanos: Long): Boolean = {
-    val statuses = sender.statuses(reading)
+    val statuses = statusesOf(reading)
     val millis   = (runtime.clock.nanos() - sinceNanos).nanos.toMillis
     statuses.size == reading.size &&
     statuses.valuesIterator.forall(s => !s.hasNews && s.isSettled(millis, hasStop = false))
@@ -108,7 +113,7 @@ final class ShardCoordinator(
     def look(): Map[ShardKey, ReaderStatus] = {
       sender.send(planning, reading, stops = Map.empty)
       val seen     = channel.reports.news
-      val statuses = sender.statuses(reading)
+      val statuses = statusesOf(reading)
       val left     = (deadline - runtime.clock.nanos()).nanos
       if (statuses.size == reading.size || left <= Duration.Zero) statuses
       else {
@@ -120,26 +125,26 @@ final class ShardCoordinator(
   }
 
   /** Leaves so many cores to others, in real-time batches. */
-  def reserve(cores: Int): Unit = sender.reserve(cores)
+  def reserve(cores: Int): Unit = executors.reserve(cores)
 
   /** The tasks of a real-time batch, no more than can run at once. */
   def tasks(planning: PlanningState, shards: Iterable[ShardKey]): Vector[RealTimeTasks.Task] = RealTimeTasks.plan(
-    shards.map(shard => RealTimeTasks.Placed(shard, planning.hashStart(shard), sender.assignments.of(shard))),
+    shards.map(shard => RealTimeTasks.Placed(shard, planning.hashStart(shard), directory.assignments.of(shard))),
     channel.coresOfAnExecutor,
-    sender.realTimeTasks
+    executors.realTimeTasks
   )
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
   def recordUsage(taken: Map[ShardKey, Long], begun: Map[ShardKey, ExecutorId]): Unit = {
-    sender.adopt(begun)
-    sender.assignments.weigh(taken, runtime.clock.nanos())
+    directory.adopt(begun)
+    directory.assignments.weigh(taken, runtime.clock.nanos())
   }
 
   /** The batch begins: sends its readers where it ends. */
   def begin(batch: BatchSlices): Unit = {
     sender.announce(batch.moved)
-    sender.leave()
-    sender.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())
+    sender.handOver()
+    directory.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())
     clocks = clocks.admit(
       for ((shard, end) <- batch.ends.iterator; newest <- end.newestArrival.iterator) yield shard -> newest
     )
@@ -152,7 +157,7 @@ final class ShardCoordinator(
   def group(batch: BatchSlices, ranges: Seq[ShardRange], leastTasks: Int): Vector[RangeGrouping.Group] = {
     def grouped(parts: Seq[ShardRange], bytes: ShardRange => Long) = RangeGrouping.group(
       parts,
-      home = range => sender.assignments.of(range.shard),
+      home = range => directory.assignments.of(range.shard),
       weight = bytes,
       most = executor => if (executor.isDefined) channel.tasksOfAnExecutor else channel.cores,
       leastTasks
@@ -165,7 +170,7 @@ final class ShardCoordinator(
   }
 
   /** Where shards are read, and what has been counted there. */
-  def now: ReadersNow = sender.now
+  def now: ReadersNow = directory.now
 
   /** Some executor's readers have little room left. */
   def nearlyFull: Boolean =

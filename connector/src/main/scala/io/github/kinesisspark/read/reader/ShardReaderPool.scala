@@ -30,8 +30,9 @@ final class ShardReaderPool(
   import ShardReaderPool._
   import shared.{runtime, worker}
 
+  private[reader] val memory = shared.memory.join(config.bufferBytes)
+
   private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
-  private val memory        = shared.memory.join(config.bufferBytes)
   private val rereadBytes   = new AtomicLong
   private val rereadRecords = new AtomicLong
   private val reads         = new AtomicReference(ReadCount.none)
@@ -194,9 +195,6 @@ final class ShardReaderPool(
 
   private[kinesisspark] def all: Vector[ShardReader] = synchronized(readers.values.toVector)
   private[reader] def isFanOut: Boolean              = synchronized(publisher != ResolvedPublisher.Polling)
-
-  /** Whether a reader is open that this pool doesn't know any more. */
-  private[reader] def hasStray: Boolean = synchronized(memory.open > readers.size)
 
   private def change(shards: Iterable[ShardKey], isNews: Boolean): Unit =
     if (liveness.isDefined) reports.change(shards, isNews)

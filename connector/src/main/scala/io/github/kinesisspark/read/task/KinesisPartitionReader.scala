@@ -59,17 +59,17 @@ final class KinesisPartitionReaderFactory private (source: String, written: Arra
       executor: ExecutorRuntime,
       partition: KinesisInputPartition
   ): PartitionReader[InternalRow] = {
-    val settings = executor.received[KinesisPartitionReaderFactory.ReadSettings](source, written)
+    val settings = executor.received[KinesisPartitionReaderFactory.TaskSettings](source, written)
     new KinesisPartitionReader(settings.config, partition, settings.columns, executor)
   }
 }
 
 object KinesisPartitionReaderFactory {
-  private final case class ReadSettings(config: ReaderConfig, columns: StructType)
+  private final case class TaskSettings(config: ReaderConfig, columns: StructType)
 
   /** @param columns of the rows, in their order */
   def apply(config: ReaderConfig, columns: StructType = SourceSchema.schema): KinesisPartitionReaderFactory =
-    new KinesisPartitionReaderFactory(config.sourceId, WireFormat.write(ReadSettings(config, columns)))
+    new KinesisPartitionReaderFactory(config.sourceId, WireFormat.write(TaskSettings(config, columns)))
 }
 
 /** Reads the ranges of a task, as many at once as there are shards among them, so that a task has the read limits of all its shards

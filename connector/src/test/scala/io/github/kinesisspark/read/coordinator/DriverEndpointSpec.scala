@@ -37,7 +37,7 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
 
   describe("The driver's end") {
     it("doesn't wait for a job of a context that has stopped") {
-      val end = new DriverEndpoint(StopsMeanwhile, new ReportsBySource, _ => ())
+      val end = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
       try failAfter(1.minute)(end.answering(Vector(executor), "") shouldBe empty)
       finally end.stopped()
     }

@@ -124,7 +124,7 @@ final class MemoryCluster(
     batch()
   }
 
-  def reporting: Set[String] = driver.reports.of(source).now.keySet
+  def reporting: Set[String] = driver.orders.of(source).reports.now.keySet
 
   /** Where a shard is read, as the driver has it. */
   def home(shard: Int): Option[Executor] =

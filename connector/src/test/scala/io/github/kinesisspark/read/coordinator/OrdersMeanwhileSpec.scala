@@ -34,21 +34,21 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
     val batch = planned(orders(task(0, 0), task(1, 0), task(2, 0)), 0 -> after(7), 2 -> ShardPosition.ShardEnd)
 
     it("are read from where the batch ends, but for those that it ends, by an executor that has read nothing") {
-      val (now, sent) = left(1 -> batch).without(Set(executor(1)), Set(executor(2))).get
+      val (now, sent) = left(1 -> batch).reassigned(Set(executor(1)), Set(executor(2))).get
       sent.map { case (id, (_, change)) => (id, change.isOfAllShards, change.read) } shouldBe
         Seq((executor(1), false, Vector.empty), (executor(2), true, Vector(task(0, 7), task(1, 0))))
       sent.head._2._2.release.toSet shouldBe Set(shard(0), shard(1), shard(2))
       now.orders(executor(2)).number should be > batch.number
       now.reading shouldBe Set(executor(2))
       now.moved shouldBe Map(shard(0) -> executor(2), shard(1) -> executor(2))
-      now.without(Set(executor(1)), Set(executor(2))) shouldBe None
+      now.reassigned(Set(executor(1)), Set(executor(2))) shouldBe None
     }
 
     it("are divided among those that read, which keep their own and have the batch's records dropped only after it") {
       val second      = planned(orders(task(3, 0)), 3 -> after(3))
       val (now, sent) =
         left(1 -> batch, 2 -> second, 3 -> orders(task(4, 0)))
-          .without(Set(executor(1)), Set(executor(2), executor(3)))
+          .reassigned(Set(executor(1)), Set(executor(2), executor(3)))
           .get
       now.moved shouldBe Map(shard(0) -> executor(2), shard(1) -> executor(3))
       sent.find(_._1 == executor(2)).map(_._2._2) shouldBe
@@ -62,13 +62,13 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
     }
 
     it("stay where no other executor answers, or orders have failed at the others") {
-      left(1 -> batch).without(Set(executor(1)), Set(executor(1))) shouldBe None
-      left(1 -> batch).copy(resting = Set(executor(2))).without(Set(executor(1)), Set(executor(2))) shouldBe None
+      left(1 -> batch).reassigned(Set(executor(1)), Set(executor(1))) shouldBe None
+      left(1 -> batch).copy(resting = Set(executor(2))).reassigned(Set(executor(1)), Set(executor(2))) shouldBe None
     }
 
     it("go to a third if the second is lost, too") {
-      val (now, _)    = left(1 -> batch).without(Set(executor(1)), Set(executor(2))).get
-      val (_, orders) = now.without(Set(executor(1), executor(2)), Set(executor(3))).get
+      val (now, _)    = left(1 -> batch).reassigned(Set(executor(1)), Set(executor(2))).get
+      val (_, orders) = now.reassigned(Set(executor(1), executor(2)), Set(executor(3))).get
       orders.map(_._1) shouldBe Seq(executor(2), executor(3))
       orders.last._2._2.read shouldBe Vector(task(0, 7), task(1, 0))
     }
@@ -102,7 +102,7 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
 
     it("is followed by one of all shards where the executor takes others' then") {
       val lost      = left(1 -> orders(task(1, 0)), 2 -> known).undone(Map("2" -> known.number))
-      val (_, sent) = lost.without(Set(executor(1)), Set(executor(2))).get
+      val (_, sent) = lost.reassigned(Set(executor(1)), Set(executor(2))).get
       sent.collect { case (id, (_, change)) if id == executor(2) => (change.isOfAllShards, change.read) } shouldBe
         Seq((true, Vector(task(0, 0), task(1, 0))))
     }

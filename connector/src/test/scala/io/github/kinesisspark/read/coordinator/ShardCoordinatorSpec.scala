@@ -109,7 +109,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       await(readers, patience = 1.minute).statuses.values.flatMap(_.failure) should have size 1
       val (executor, order) = channel.orders.last
       channel.answering = Set.empty
-      channel.reports.answered(executor.id, order.number, answer = None)
+      channel.shared.answered(executor.id, order.number, answer = None)
       by = gone.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
       await(readers, patience = 100.millis).statuses shouldBe empty
     }
@@ -122,7 +122,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       records(readers, patience = 1.minute) shouldBe 3
       val all           = channel.answering
       val (lost, order) = channel.orders.last
-      channel.reports.answered(lost.id, order.number, answer = None)
+      channel.shared.answered(lost.id, order.number, answer = None)
       channel.answering = all - lost
       records(readers, patience = 1.minute) shouldBe 3
       channel.orders.last._1 should not be lost
@@ -138,10 +138,10 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       records(readers, patience = 1.minute) shouldBe 3
       val first  = channel.orders.last._1
       val second = (channel.answering - first).head
-      channel.reports.lost(Set(first), Set(second))
-      channel.reports.lost(Set(second), Set(first))
+      channel.shared.reassign(Set(first), Set(second))
+      channel.shared.reassign(Set(second), Set(first))
       def ofSecond = channel.orders.collect { case (`second`, order) => order }
-      channel.reports.answered(second.id, ofSecond.last.number, answer = None)
+      channel.shared.answered(second.id, ofSecond.last.number, answer = None)
       val before = ofSecond.size
       records(readers, patience = 1.minute) shouldBe 3
       ofSecond.drop(before).map(order => order.settings.isDefined -> order.read) shouldBe Vector(true -> Vector.empty)
@@ -234,7 +234,7 @@ private object ShardCoordinatorSpec {
     override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= executor -> order
       throwing(executor) match {
-        case Some(cause) => reports.failed(executor.id, order.number, OrderFailure.Thrown(cause))
+        case Some(cause) => shared.failed(executor.id, order.number, OrderFailure.Thrown(cause))
         case None        =>
           report(
             executor,
@@ -277,7 +277,7 @@ private object ShardCoordinatorSpec {
           report(order)
         } else {
           refused += 1
-          reports.answered(executor.id, order.number, answer = None)
+          shared.answered(executor.id, order.number, answer = None)
         }
     }
 
@@ -299,7 +299,7 @@ private object ShardCoordinatorSpec {
 
     override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= order
-      reports.answered(executor.id, order.number, Some(OrderAnswer(isNext = true, report = None)))
+      shared.answered(executor.id, order.number, Some(OrderAnswer(isNext = true, report = None)))
     }
   }
 
@@ -312,14 +312,14 @@ private object ShardCoordinatorSpec {
     override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders += 1
       if (orders > 1000) throw new IllegalStateException("orders are sent without a pause")
-      reports.answered(executor.id, order.number, answer = None)
+      shared.answered(executor.id, order.number, answer = None)
     }
   }
 
   /** What channels of these tests share. */
   private abstract class Channel(implicit runtime: Runtime) extends ExecutorChannel {
     override val liveness: Liveness                  = Liveness.Heartbeats
-    override val reports: ReaderReports              = new ReaderReports
+    override val shared: SharedOrders                = new SharedOrders
     override val idleTimeout: Option[FiniteDuration] = None
     override val cores: Int                          = 1
     override val coresOfAnExecutor: Int              = 1

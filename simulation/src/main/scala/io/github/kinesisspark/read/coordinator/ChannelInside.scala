@@ -13,5 +13,5 @@ object ChannelInside {
 
   /** What a driver knows of the readers of a source that runs. */
   def known(driver: DriverRuntime, source: String, executor: String): Option[ReaderReports.Reported] =
-    driver.reports.of(source).now.get(executor)
+    driver.orders.of(source).reports.now.get(executor)
 }

@@ -24,7 +24,8 @@ final class ReadersInside(pools: ShardReaderPools) {
   }
 
   /** Sources with a reader that is open and that they don't know any more. */
-  def withStrays: Vector[String] = pools.all.filter(_.hasStray).map(_.config.sourceId)
+  def withStrays: Vector[String] =
+    pools.all.filter(pool => pool.synchronized(pool.memory.open > pool.all.size)).map(_.config.sourceId)
 
   private def observed(pool: ShardReaderPool, reader: ShardReader) =
     ObservedReader(pool, reader, stateOf(reader.status))

@@ -1,0 +1,78 @@
+package io.github.kinesisspark.read.coordinator
+
+import org.slf4j.LoggerFactory
+
+import io.github.kinesisspark.aws.FailureReason
+import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.read.plan.{ExecutorId, ReaderStatus}
+import io.github.kinesisspark.runtime.Runtime
+
+/** The executors that may read now: without those that rest after a failure while others are left, and no more than a real-time batch has tasks.
+  *
+  * Used by the query's own thread only.
+  */
+private[coordinator] final class UsableExecutors(
+    channel: ExecutorChannel,
+    sourceId: String,
+    directory: ReaderDirectory
+)(implicit
+    runtime: Runtime
+) {
+  private val log     = LoggerFactory.getLogger(classOf[UsableExecutors])
+  private var failing = FailingExecutors.none
+
+  /** Cores that tasks of a real-time batch leave to others. */
+  private var reserved = 0
+
+  def reserve(cores: Int): Unit = reserved = cores
+
+  /** As many tasks of a real-time batch as can run at once. */
+  def realTimeTasks: Int = channel.cores - reserved
+
+  /** Throws the latest failure where no other executor is left. */
+  def now(): ExecutorsNow = {
+    val all = channel.executors()
+    channel.shared.takeFailures().foreach { case (id, failure) =>
+      all.present.find(_.id == id).foreach(recordFailure(_, failure))
+    }
+    failing = failing.answered(directory.isDone).keepOnly(all.present)
+    fewer(failing.spared(all, runtime.clock.nanos()).fold(throw _, identity))
+  }
+
+  /** No more executors than tasks of a real-time batch can run: each with shards has one. */
+  private def fewer(executors: ExecutorsNow): ExecutorsNow =
+    if (reserved == 0) executors
+    else executors.copy(usable = executors.usable.toVector.sortBy(_.id).take(realTimeTasks.max(1)).toSet)
+
+  def mayBeOrdered(executor: ExecutorId): Boolean = failing.mayBeOrdered(executor, runtime.clock.nanos())
+
+  /** Those that have failed, whether they rest or not. */
+  def failed: Set[ExecutorId] = failing.failures.keySet
+
+  /** Leaves out readers that failed by an Error in their executor: others read their shards next. Throws the Error where there are no others. */
+  def excludeBroken(statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ReaderStatus] = {
+    val broken = for {
+      (shard, status) <- statuses
+      failure         <- status.failure if failure.reason == FailureReason.BrokenJvm
+      executor        <- directory.assignments.of(shard)
+    } yield shard -> (executor -> failure.exception)
+    if (broken.isEmpty) statuses
+    else {
+      broken.values.toMap.foreach { case (executor, cause) => recordFailure(executor, OrderFailure.Thrown(cause)) }
+      now(): Unit
+      statuses -- broken.keys
+    }
+  }
+
+  private def recordFailure(executor: ExecutorId, failure: OrderFailure): Unit = {
+    val before = failing
+    failing = failing.failed(executor, failure, runtime.clock.nanos())
+    val now = failing.failures(executor)
+    if (!before.failures.get(executor).exists(_.times == now.times))
+      log.warn(
+        s"${failure.what}; others read its shards, if there are any. executor=${executor.id} host=${executor.host} " +
+          s"source=$sourceId rest=${now.rest.toSeconds}s",
+        failure.thrown.orNull
+      )
+  }
+}
