@@ -318,8 +318,8 @@ object Plan {
       case _              => between(1, if (chance(0.3)) 4 else 2)
     }
 
-    /** Half of the worlds have a service that is as awkward as it may be, each in some ways. */
-    private val isAwkward          = service.nextDouble() < 0.5
+    /** Half of the worlds have a service that is as awkward as it may be, each in some ways. Those about reports have none: what they show is rare. */
+    private val isAwkward          = service.nextDouble() < 0.5 && theme != Theme.Reports
     private def awkward(): Boolean = service.nextDouble() < 0.5 && isAwkward
     private def one[A](all: A*): A = all(service.nextInt(all.size))
     private val hasPositions       = !isOld && !leaves && !lags && awkward()

@@ -160,11 +160,12 @@ final class World(val plan: Plan, trace: Trace) {
   /** Nothing strikes and nothing comes for longer than leases last, once shards have had time to level out: then no reader is closed, and none begins. */
   private def beCalm(): Unit = baton.after(90.seconds.toNanos) {
     val before = readers
+    val were   = readersNow
     baton.after(100.seconds.toNanos) {
       val now = readers
       if (now != before)
         fail(
-          s"without a cause ${(before -- now).size} readers are closed, and ${(now -- before).size} begin"
+          s"without a cause ${(before -- now).size} readers are closed, and ${(now -- before).size} begin\n$were\n$readersNow"
         )
       end()
     }
