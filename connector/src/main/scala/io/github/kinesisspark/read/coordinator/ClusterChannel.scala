@@ -70,10 +70,13 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: Str
     case Failure(cause)         => shared.failed(executor.id, order.number, OrderFailure.Thrown(cause))
   }
 
-  override def release(executors: Iterable[ExecutorId]): Unit = if (isOpen) {
+  override def release(executors: Iterable[ExecutorId]): Unit = {
+    // Also of a source that has never planned.
     driver.orders.remove(sourceId)
-    endpoint.foreach(_.forget(sourceId))
-    if (!cluster.isStopped) endpoint.foreach(_.release(executors, ReleaseRequest(sourceId), session, ReleaseTime))
+    if (isOpen) {
+      endpoint.foreach(_.forget(sourceId))
+      if (!cluster.isStopped) endpoint.foreach(_.release(executors, ReleaseRequest(sourceId), session, ReleaseTime))
+    }
   }
 }
 

@@ -80,6 +80,9 @@ final class MemoryCluster(
   private val lineage =
     Lineage((0 until shards).map(n => Shard(shardId(n), Nil, HashKeyRange.all, closed = false)).toVector)
 
+  /** Whether the driver keeps reports of the source. */
+  def hasReports: Boolean = driver.orders.get(source).isDefined
+
   private var at             = KinesisOffset.initial
   private var fairnessOffset = 0L
 

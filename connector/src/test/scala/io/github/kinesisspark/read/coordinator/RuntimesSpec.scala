@@ -13,6 +13,21 @@ class RuntimesSpec extends AnyFunSpec with Matchers {
   private val Records = (0 until Shards).map(n => shardId(n) -> Vector.tabulate(300)(i => s"$n-$i")).toMap
   private val All     = Records.values.flatten.toVector.sorted
 
+  describe("a source that is stopped before it has planned") {
+    it("leaves no reports in the driver") {
+      val network = new MemoryNetwork
+      val service = new MemoryStream(Records)
+      val cluster = new MemoryCluster("one", network, service, Shards, size = 1, speed = 1, ResolvedPublisher.Polling)
+      try {
+        cluster.close()
+        cluster.hasReports shouldBe false
+      } finally {
+        network.close()
+        service.close()
+      }
+    }
+  }
+
   describe("two drivers, of which one has two executors and the other one") {
     it("read the same stream in one JVM, each with readers, clients and reports of its own") {
       val network                          = new MemoryNetwork
