@@ -21,14 +21,15 @@ import io.github.kinesisspark.read.realtime.RealTimeTask
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 import io.github.kinesisspark.write.SinkTask
 
-/** One Spark application: a driver with its queries, and executors. The model of Spark's scheduler: tasks are retried, speculated on, and run on other
-  * executors than they were planned for.
+/** One Spark application: a driver with its queries, and executors. The model of Spark's scheduler: tasks wait for a slot, are retried, speculated on, and
+  * run on other executors than they were planned for; executors come and go.
   */
 final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) {
   import Application._
   import world.{baton, network}
 
-  private var madeExecutors = 0
+  private[simulation] var madeExecutors = 0
+  private val slots                     = world.settings.slots
 
   val driver: Process    = world.process(s"driver-$number")
   private val executors  = mutable.LinkedHashMap.empty[String, Executor]
@@ -43,6 +44,9 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   private val scheduler = driver.runtime.workers.fixed("scheduler", 1)
 
   private def inScheduler(work: => Unit): Unit = if (driver.isAlive) scheduler.execute(() => work)
+
+  /** What the engine keeps in the driver. */
+  def census: Map[String, Int] = Census.of(ownRuntime, world.clients(driver))
 
   def isAlive: Boolean           = driver.isAlive && !hasStopped
   def living: Vector[Executor]   = executors.values.filter(_.process.isAlive).toVector
@@ -63,12 +67,48 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   private[simulation] def later(time: FiniteDuration)(work: => Unit): Unit =
     scheduler.schedule(time.toNanos)(work): Unit
 
-  /** Where a task runs. */
-  private[simulation] def placed(locations: Vector[String]): Option[Executor] = {
-    val all  = living
-    val near = all.filter(e => locations.contains(e.executor.location))
-    val on   = if (near.nonEmpty && !baton.chance(world.settings.wrongExecutor)) near else all
-    Option.when(on.nonEmpty)(baton.pick(on))
+  // In the order they came.
+  private val waiting   = mutable.ArrayBuffer.empty[Waiting]
+  private var isOffered = false
+
+  /** Begins an attempt of a task once an executor has a slot for it: near its readers, or after a while anywhere. */
+  private[simulation] def submit(attempt: Attempt, locations: Vector[String])(begin: Executor => Unit): Unit = {
+    waiting += new Waiting(attempt, locations, baton.chance(world.settings.wrongExecutor), begin)
+    offer()
+  }
+
+  private def offer(): Unit = {
+    waiting.filterInPlace(!_.attempt.isKilled)
+    waiting.toVector.foreach { task =>
+      task.place().foreach { executor =>
+        waiting -= task
+        task.begin(executor)
+      }
+    }
+    if (waiting.nonEmpty && !isOffered) {
+      isOffered = true
+      later(500.millis) {
+        isOffered = false
+        offer()
+      }
+    }
+  }
+
+  private final class Waiting(
+      val attempt: Attempt,
+      locations: Vector[String],
+      isAnywhere: Boolean,
+      val begin: Executor => Unit
+  ) {
+    private val since = baton.now
+
+    def place(): Option[Executor] = {
+      val open   = living.filter(_.isOpen)
+      val near   = open.filter(e => locations.contains(e.executor.location))
+      val isLong = baton.now - since > LocalityWait.toNanos
+      val free   = Seq(if (isAnywhere) Vector.empty else near, if (near.isEmpty || isAnywhere || isLong) open else near)
+      free.map(_.filter(_.free > 0)).find(_.nonEmpty).map(baton.pick(_))
+    }
   }
 
   def add(): Unit = {
@@ -88,6 +128,30 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       inScheduler(executor.lost())
       baton.after(baton.between(1.second.toNanos, 10.seconds.toNanos))(if (isAlive) add())
     }
+  }
+
+  /** As dynamic allocation takes one away that has nothing to do. */
+  def removeIdle(which: Int): Unit = {
+    val idle = living.filter(_.free == slots)
+    if (living.count(_.isOpen) > 1) idle.lift(which % idle.size.max(1)).foreach(leave(_, 1.second))
+  }
+
+  /** Gets no more tasks, and is gone after a while. */
+  def leave(executor: Executor, after: FiniteDuration): Unit = if (living.count(_.isOpen) > 1) {
+    executor.process.log("is to leave")
+    executor.isLeaving = true
+    baton.after(after.toNanos) {
+      executor.process.log("leaves")
+      executor.process.kill()
+      executors -= executor.id
+      inScheduler(executor.lost())
+    }
+  }
+
+  /** Gets no tasks for a while. */
+  def exclude(executor: Executor, length: FiniteDuration): Unit = if (living.count(_.isOpen) > 1) {
+    executor.isExcluded = true
+    baton.after(length.toNanos)(executor.isExcluded = false)
   }
 
   /** Its executors end when they notice. */
@@ -111,12 +175,15 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
     val executor        = ExecutorId(s"host-$number-$id", id)
     private val running = mutable.ArrayBuffer.empty[() => Boolean]
     private var taken   = 0
-    private var most    = 0
 
-    def free: Int = Slots - taken
+    private[simulation] var isExcluded = false
+    private[simulation] var isLeaving  = false
 
-    /** At once. */
-    def mostTasks: Int = most
+    def free: Int       = slots - taken
+    def isOpen: Boolean = !isExcluded && !isLeaving
+
+    /** What the engine keeps here. */
+    def census: Map[String, Int] = Census.of(engine, world.clients(process))
 
     /** What runs there answers nothing more. */
     def lost(): Unit = running.toVector.foreach(_())
@@ -130,6 +197,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
         result.tryComplete(done): Unit
       }
       running += end
+      attempt.goesTo(network.sendSafely(driver.name, process.name)(_))
       network.sendSafely(driver.name, process.name) {
         if (process.isAlive) attempt.runs(process.begin(name) {
           val done =
@@ -145,13 +213,13 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       result.future
     }
 
-    def attempt(): Attempt = new Attempt(network.sendSafely(driver.name, process.name)(_))
-
-    private def runTask[A](attempt: Attempt)(work: => A): Future[A] = {
+    private def runTask[A](name: String, attempt: Attempt)(work: => A): Future[A] = {
       taken += 1
-      most = most.max(taken)
-      val done = run("task", attempt)(work)
-      done.onComplete(_ => taken -= 1)(ExecutionContext.parasitic)
+      val done = run(name, attempt)(work)
+      done.onComplete { _ =>
+        taken -= 1
+        inScheduler(offer())
+      }(ExecutionContext.parasitic)
       done
     }
 
@@ -159,7 +227,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
     def read(attempt: Attempt, task: TaskSent, writes: Option[Map[String, String]]): Future[Done] = {
       // As Spark sends it.
       val theirs = WireFormat.read[TaskSent](WireFormat.write(task))
-      runTask(attempt) {
+      runTask("task", attempt) {
         val rows = readAll(theirs.partition, theirs.readers)
         Done(rows, writes.fold(0L)(writeAll(_, theirs, rows)))
       }
@@ -172,7 +240,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
         length: FiniteDuration
     ): Future[(Vector[Row], PartitionOffset)] = {
       val theirs = WireFormat.read[InputPartition](WireFormat.write(partition))
-      runTask(attempt) {
+      runTask("task", attempt) {
         if (baton.chance(world.faults.failedTasks)) throw OwnFailure
         val reader = RealTimeTask.reader(config, theirs, engine)
         try {
@@ -190,8 +258,8 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       }
     }
 
-    def openEnd(name: String, session: String): Future[Option[String]] =
-      run("open-end", attempt())(engine.endpoint.open(name, session))
+    def openEnd(attempt: Attempt, name: String, session: String): Future[Option[String]] =
+      runTask("open-end", attempt)(engine.endpoint.open(name, session))
 
     private def readAll(partition: KinesisInputPartition, by: KinesisPartitionReaderFactory) = {
       if (baton.chance(world.faults.failedTasks)) throw OwnFailure
@@ -232,11 +300,10 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       while (Application.this.executors.isEmpty) driver.runtime.waits.sleep(100.millis)
       registered()
     }
-    override def registered(): Vector[ExecutorState] = Application.this.executors.values.toVector.map(e =>
-      ExecutorState(e.executor, isExcluded = false, isLeaving = false, freeSlots = e.free)
-    )
-    override def idleTimeout: Option[FiniteDuration] = None
-    override def slots: Int                          = Application.this.executors.size * Slots
+    override def registered(): Vector[ExecutorState] =
+      Application.this.executors.values.toVector.map(e => ExecutorState(e.executor, e.isExcluded, e.isLeaving, e.free))
+    override def idleTimeout: Option[FiniteDuration] = Option.when(world.isElastic)(60.seconds)
+    override def slots: Int                          = Application.this.executors.size * Application.this.slots
     override def session: String                     = ""
     override def isStopped: Boolean                  = hasStopped
 
@@ -247,13 +314,15 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       val done = Promise[Unit]()
       var left = all.size
       all.foreach { executor =>
-        executor
-          .openEnd(name, session)
-          .onComplete { result =>
-            result.foreach(why => opened(Right(why)))
-            left -= 1
-            if (left == 0) done.trySuccess(()): Unit
-          }(ExecutionContext.parasitic)
+        val attempt = new Attempt
+        submit(attempt, Vector(executor.executor.location)) {
+          _.openEnd(attempt, name, session)
+            .onComplete { result =>
+              result.foreach(why => opened(Right(why)))
+              left -= 1
+              if (left == 0) done.trySuccess(()): Unit
+            }(ExecutionContext.parasitic)
+        }
       }
       // Executors that are gone never answer, and Spark ends their tasks.
       later(30.seconds)(done.trySuccess(()): Unit)
@@ -263,13 +332,13 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
 }
 
 object Application {
-  private val Slots = 2
 
-  /** One attempt of a task, which Spark can kill.
-    *
-    * @param send to the executor
-    */
-  private[simulation] final class Attempt(send: (=> Unit) => Unit) {
+  /** As spark.locality.wait. */
+  private val LocalityWait = 3.seconds
+
+  /** One attempt of a task, which Spark can kill, also before it has a slot. */
+  private[simulation] final class Attempt {
+    private var send   = Option.empty[(=> Unit) => Unit]
     private var strand = Option.empty[Baton#Strand]
     private var killed = false
 
@@ -277,8 +346,11 @@ object Application {
 
     def kill(): Unit = {
       killed = true
-      send(strand.foreach(_.interrupted()))
+      send.foreach(_(strand.foreach(_.interrupted())))
     }
+
+    /** @param send to the executor that it runs on */
+    private[simulation] def goesTo(send: (=> Unit) => Unit): Unit = this.send = Some(send)
 
     private[simulation] def runs(on: Baton#Strand): Unit = {
       strand = Some(on)

@@ -35,6 +35,9 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
   @volatile private var passed                  = 0L
   @volatile private var isOver                  = false
 
+  /** Is called when a thread of that process gives the baton away. It must neither wait nor change anything. */
+  private[simulation] var afterTurn: Process => Unit = _ => ()
+
   /** In ns since the simulation began. */
   def now: Long = time
 
@@ -106,6 +109,7 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
     * @param free the calling thread, if it has nothing more to do
     */
   private def pass(from: Option[Strand], free: Option[Carrier]): Unit = {
+    if (!isOver) running.foreach(strand => afterTurn(strand.process))
     val next = if (isOver) None else choose()
     passed += 1
     running = next
@@ -239,7 +243,8 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
 
     private[simulation] def where: Seq[StackTraceElement] =
       carrier.fold(Seq.empty[StackTraceElement])(_.getStackTrace.toSeq)
-    private[simulation] def state: Thread.State = carrier.fold(Thread.State.NEW)(_.getState)
+    // Without a thread of its own it is done, and gives the baton away.
+    private[simulation] def state: Thread.State = carrier.fold(Thread.State.RUNNABLE)(_.getState)
 
     override def toString: String = title
 

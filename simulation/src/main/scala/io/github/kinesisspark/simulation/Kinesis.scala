@@ -76,6 +76,8 @@ final class Kinesis(
     baton.after(1000000000L)(trim())
   }
 
+  private[simulation] def has(id: String): Boolean = isListed(shard(id))
+
   private def isListed(shard: Shard) = !shard.isGone(now - RetentionMillis)
 
   private def add(parents: List[String], keys: HashKeyRange, at: Long): Shard = {
@@ -199,7 +201,7 @@ final class Kinesis(
   /** By a replica that doesn't have the latest second yet, and takes the record before it for the last. */
   private def stale(at: Shard, from: Int, most: Int) = {
     val known  = at.records.lastIndexWhere(_.arrived < now - 1000) + 1
-    val some   = at.records.slice(from.max(at.trimmed), known.min(from + most)).toVector
+    val some   = at.records.slice(from.max(at.trimmed), known.min(from + fitting(most))).toVector
     val index  = from.max(at.trimmed) + some.size
     val behind = if (index >= known) 0L else (now - at.records(index).arrived).max(1L)
     Answer(some, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
@@ -215,10 +217,12 @@ final class Kinesis(
     Answer(Vector.empty, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
   }
 
+  private def fitting(most: Int) =
+    if (settings.recordBytes < 1000) most else most.min(LargestAnswer / settings.recordBytes)
+
   private def answer(at: Shard, from: Int, most: Int) = {
     val begin  = from.max(at.trimmed)
-    val fit    = if (settings.recordBytes < 1000) most else most.min(LargestAnswer / settings.recordBytes)
-    val some   = at.records.slice(begin, begin + fit).toVector
+    val some   = at.records.slice(begin, begin + fitting(most)).toVector
     val index  = begin + some.size
     val isEnd  = !at.isOpen && index >= at.records.size
     val behind = if (index >= at.records.size) 0L else (now - at.records(index).arrived).max(1L)

@@ -373,7 +373,10 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
           Right(serve)
         } catch { case refused: Refusal => Left(exceptionOf(refused)) }
       if (baton.chance(faults.lost)) fromService(complete(Left(broken)))
-      else if (!drips) fromService(onceWanted(request, result)(complete(result)))
+      else if (!drips) fromService(onceWanted(request, result) {
+        if (!answer.isDone) came(shard, result)
+        complete(result)
+      })
     }
     answer
   }
@@ -385,6 +388,11 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
         filter.through(headOf(answer), to => to.onSubscribe(new Body(to))).subscribe(new Wanting(complete))
       case _ => complete
     }
+
+  private def came(shard: Option[ShardKey], result: Either[Throwable, Any]): Unit = (shard, result) match {
+    case (Some(key), Right(answer: GetRecordsResponse)) => world.came(process, key, bytesOf(answer))
+    case _                                              => ()
+  }
 
   private def failIfDue(): Unit = {
     if (baton.chance(faults.throttled)) throw Refusal.Throttled("Rate exceeded")
@@ -430,11 +438,11 @@ object KinesisClient {
 
   private def headOf(answer: GetRecordsResponse) = SdkHttpResponse.builder
     .statusCode(200)
-    .putHeader(
-      "Content-Length",
-      answer.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum.toString
-    )
+    .putHeader("Content-Length", bytesOf(answer).toString)
     .build
+
+  private def bytesOf(answer: GetRecordsResponse) =
+    answer.records.asScala.iterator.map(_.data.asByteArrayUnsafe.length.toLong).sum
 
   /** The other end of the network. */
   val Service = "kinesis"

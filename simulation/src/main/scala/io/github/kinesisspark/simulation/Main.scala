@@ -9,23 +9,23 @@ import scala.util.Random
   * shrunk first.
   *
   * {{{
-  * seed=<n>      that world alone; with seconds, the seeds from there on
+  * seed=<n>      that world alone, or several as 1,2; with seconds, the seeds from there on
   * seconds=<n>   of CPU; 30 without a seed
   * theme=<name>  only worlds about that, as Stops
   * coverage=<file> what earlier runs reached, to which this one adds
   * shrink=no     a world that fails is not shrunk
   * show=events   prints each event of a world
-  * print=hash    prints the hash of its trace alone
+  * print=hash    prints the hash of each trace alone
   * print=first   prints the first seed that fails, and the seconds of CPU until then
   * }}}
   */
 object Main {
   def main(arguments: Array[String]): Unit = {
     val asked = arguments.iterator.map(_.split("=", 2)).collect { case Array(name, value) => name -> value }.toMap
-    val seed  = asked.get("seed").map(_.toLong)
+    val seeds = asked.get("seed").toVector.flatMap(_.split(',')).map(_.toLong)
     val main  = new Main(
-      first = seed.getOrElse(Random.nextInt(Int.MaxValue).toLong),
-      seconds = asked.get("seconds").map(_.toLong).orElse(Option.when(seed.isEmpty)(30L)),
+      seeds = if (seeds.isEmpty) Vector(Random.nextInt(Int.MaxValue).toLong) else seeds,
+      seconds = asked.get("seconds").map(_.toLong).orElse(Option.when(seeds.isEmpty)(30L)),
       theme = asked.get("theme"),
       reached = asked.get("coverage").map(Path.of(_)),
       show = asked.contains("show"),
@@ -48,7 +48,7 @@ object Main {
 }
 
 private final class Main(
-    first: Long,
+    seeds: Vector[Long],
     seconds: Option[Long],
     theme: Option[String],
     reached: Option[Path],
@@ -57,9 +57,10 @@ private final class Main(
 ) {
   import Main._
 
+  private val first = seeds.head
   private val plans = {
-    val all = Iterator.iterate(first)(_ + 1).map(Plan.of).filter(plan => theme.forall(_ == plan.theme))
-    seconds.fold(all.take(1))(most => all.takeWhile(_ => cpu < most))
+    def are(some: Iterator[Long]) = some.map(Plan.of).filter(plan => theme.forall(_ == plan.theme))
+    seconds.fold(are(seeds.iterator))(most => are(Iterator.iterate(first)(_ + 1)).takeWhile(_ => cpu < most))
   }
 
   private def run(plan: Plan, trace: Trace = new Trace): Either[Throwable, World.Outcome] =
@@ -67,9 +68,9 @@ private final class Main(
     catch { case failure: Throwable => Left(failure) }
 
   def printHash(): Boolean = {
-    val outcome = run(plans.next())
-    println(outcome.fold(_.toString, _.hash))
-    outcome.isRight
+    val outcomes = plans.map(run(_)).toVector
+    outcomes.foreach(outcome => println(outcome.fold(_.toString, _.hash)))
+    outcomes.forall(_.isRight)
   }
 
   def printFirst(): Boolean = {

@@ -12,6 +12,7 @@ import scala.concurrent.duration._
 final case class Plan(seed: Long, theme: String, settings: WorldSettings, strikes: Vector[Strike])
 
 /** @param streams   by name, with the number of their shards
+  * @param slots     tasks that an executor runs at once
   * @param sinkRate  records a second that a shard of the stream takes which queries write to
   * @param producing how long records come, at least
   * @param backlog   records of each shard that are there when the queries begin
@@ -23,6 +24,7 @@ final case class WorldSettings(
     streams: Vector[(String, Int)],
     queries: Vector[QuerySettings],
     executors: Int,
+    slots: Int,
     credentials: Boolean,
     speculation: Double,
     wrongExecutor: Double,
@@ -52,6 +54,13 @@ final case class QuerySettings(
     memory: Long,
     sink: Option[Map[String, String]]
 ) {
+
+  /** It ends when it has read what there is, and begins again. */
+  def isRestarted: Boolean = trigger match {
+    case _: Trigger.AvailableNow | _: Trigger.Once => true
+    case _                                         => false
+  }
+
   def isContinuous: Boolean = trigger match {
     case Trigger.Continuous(_) => true
     case _                     => false
@@ -126,6 +135,10 @@ object Strike {
     case object WallClock          extends Kind
     case object KillExecutor       extends Kind
     case object KillDriver         extends Kind
+    case object JoinExecutor       extends Kind
+    case object IdleExecutor       extends Kind
+    case object Exclude            extends Kind
+    case object Decommission       extends Kind
     case object SecondDriver       extends Kind
     case object RestartQuery       extends Kind
     case object StopQuery          extends Kind
@@ -158,6 +171,10 @@ object Strike {
       WallClock,
       KillExecutor,
       KillDriver,
+      JoinExecutor,
+      IdleExecutor,
+      Exclude,
+      Decommission,
       SecondDriver,
       RestartQuery,
       StopQuery,
@@ -240,8 +257,23 @@ object Plan {
 
     /** An executor has many shards, and reports of some of them at a time. */
     case object Reports extends Theme(5, LostMessages, LostAnswers, SlowMessages, CutToDriver)
-    case object Tasks   extends Theme(1, FailTasks, SlowTasks, KillExecutor, RestartQuery, SecondDriver, WallClock)
-    case object All     extends Theme(1, Strike.Kind.all: _*)
+
+    /** Tasks fail, take long, or have no slot, and executors come and go. */
+    case object Tasks
+        extends Theme(
+          1,
+          FailTasks,
+          SlowTasks,
+          KillExecutor,
+          JoinExecutor,
+          IdleExecutor,
+          Exclude,
+          Decommission,
+          RestartQuery,
+          SecondDriver,
+          WallClock
+        )
+    case object All extends Theme(1, Strike.Kind.all: _*)
 
     val all: Vector[Theme] =
       Vector(
@@ -331,6 +363,7 @@ object Plan {
         streams,
         queries,
         executors,
+        slots = if (theme == Theme.Tasks || theme == Theme.All) pick(1, 2, 4) else 2,
         credentials = theme == Theme.Credentials || chance(0.1),
         speculation = pick(0.0, 0.0, 0.1),
         wrongExecutor = pick(0.0, 0.1, 0.3),

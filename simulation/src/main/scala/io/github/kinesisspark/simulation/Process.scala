@@ -14,6 +14,7 @@ import io.github.kinesisspark.runtime.{Clock, Ids, Runtime, Timer, Waits, Worker
   */
 final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: Long) {
   import Baton.Never
+  import Process._
 
   private var alive        = true
   private var stillUntil   = 0L
@@ -38,7 +39,8 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
     suspendedFor += nanos
   }
 
-  def setBack(millis: Long): Unit = wallMillis -= millis
+  /** Of the wall clock, ahead or back. */
+  def jump(millis: Long): Unit = wallMillis += millis
 
   /** As by SIGKILL: no thread does anything more. */
   def kill(): Unit = if (alive) {
@@ -58,6 +60,11 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
 
   /** Those of the engine, by the name of their worker. */
   def timers: Map[String, Int] = workers.iterator.filter(_.isOfEngine).map(w => w.name -> w.pending).toMap
+
+  /** What is looked at for growth. */
+  def sizes: Map[String, Int] =
+    timers.map { case (worker, pending) => s"timers of $worker" -> pending } + ("threads" -> threads) ++
+      Passing.map(name => s"threads of $name" -> baton.strandsOf(this).count(_.name.startsWith(name)))
 
   def log(what: String): Unit = trace.event(baton.now, name, what)
 
@@ -175,4 +182,10 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
       threads.foreach(_.interrupted())
     }
   }
+}
+
+private object Process {
+
+  /** Threads of queries, and of what they do aside. */
+  val Passing: Vector[String] = Vector("query-", "task", "kinesis-listing", "kinesis-existence", "kinesis-closing")
 }

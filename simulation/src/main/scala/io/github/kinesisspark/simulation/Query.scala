@@ -14,9 +14,10 @@ import org.apache.spark.sql.connector.read.streaming.{Offset, PartitionOffset, R
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
+import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator.{ClusterChannel, DriverRuntime, ExecutorChannel}
 import io.github.kinesisspark.read.reader.ReaderConfig
-import io.github.kinesisspark.read.realtime.KinesisRealTimeStream
+import io.github.kinesisspark.read.realtime.{KinesisRealTimeStream, RealTimeTask => TaskOfBatch}
 import io.github.kinesisspark.read.stream.{KinesisStream, QueryHost, StreamInside}
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
@@ -34,6 +35,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   private var leaves   = false
   private var isOver   = false
   private var hasLost  = false
+  private var serves   = false
   private var now      = Phase.Starting: Phase
   private var thread   = Option.empty[Baton#Strand]
   private var planned  = false
@@ -73,6 +75,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   /** It is stopped for good, whatever is left to read. */
   def leave(): Unit = {
     ledger.hasEnded = true
+    serves = world.serves(driver)
     stop()
   }
 
@@ -110,6 +113,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
           baton.fail(new SimulationFailure(s"${settings.name} failed: $failure", Some(failure)))
       }
     isOver = true
+    if (serves && world.serves(driver)) ledger.leftAt = Some(world.serviceTime)
     now = Phase.Stopping
     application.ended()
   }
@@ -129,7 +133,8 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   /** Whether it has to fail. */
   private def isRight(failure: Throwable): Boolean = reasonOf(failure) match {
     case Some(cause)
-        if cause.errorClass == "KINESIS_DATA_LOSS" && (ledger.sources.exists(_.hasLost) || isLikely(cause)) =>
+        if cause.errorClass == "KINESIS_DATA_LOSS" &&
+          (ledger.sources.exists(_.excuses(cause.getMessage)) || isLikely(cause)) =>
       ledger.hasEnded = true
       true
     // Another driver or query is the consumer's owner.
@@ -249,10 +254,18 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
         isGoing = step(_.getDefaultReadLimit)
         failIfStopped()
       }
-      if (isAlive) ledger.sources.zip(there).foreach { case (source, some) => source.ended(some) }
+      checkRead(there)
     }
 
-    def once(): Unit = if (!runAgain()) step(_ => ReadLimit.allAvailable()): Unit
+    def once(): Unit = if (!runAgain()) {
+      // The children of what ends in its batch are for the next run.
+      val there = ledger.sources.zip(start).map { case (source, from) => source.thereOf(from.json) }
+      step(_ => ReadLimit.allAvailable()): Unit
+      checkRead(there)
+    }
+
+    private def checkRead(there: Vector[Map[ShardKey, Int]]): Unit =
+      if (isAlive) ledger.sources.zip(there).foreach { case (source, some) => source.ended(some) }
 
     private def step(limit: KinesisStream => ReadLimit): Boolean = {
       now = Phase.Planning
@@ -333,12 +346,15 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
             its.map(new RealTimeTask(StreamInside.config(stream), _, length))
           }
           .map(_.map(_.result()))
-        val end  = streams.zip(done).map { case (stream, its) => stream.mergeOffsets(its.map(_._2).toArray) }
-        val rows = done.map(_.flatMap(_._1))
+        val end    = streams.zip(done).map { case (stream, its) => stream.mergeOffsets(its.map(_._2).toArray) }
+        val rows   = done.map(_.flatMap(_._1))
+        val ranges = partitions.zip(done).map { case (its, results) =>
+          its.zip(results).flatMap { case (partition, result) => TaskOfBatch.ranges(partition, result._2) }
+        }
         // All is written when the batch is over.
         log(end)
         for ((source, i) <- ledger.sources.zipWithIndex)
-          source.ran(batch, start(i).json, end(i).json, Vector.empty, rows(i))
+          source.ran(batch, start(i).json, end(i).json, ranges(i), rows(i))
         now = Phase.Committing
         commit(end, rows)
       }
@@ -358,12 +374,11 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     attempt()
     if (baton.chance(world.settings.speculation)) attempt()
 
-    private def attempt(): Unit = application.placed(partition.preferredLocations().toVector) match {
-      case None           => application.later(500.millis)(attempt())
-      case Some(executor) =>
-        val sent    = Application.TaskSent(partition, factory, batch, world.nextAttempt())
-        val attempt = executor.attempt()
-        running += attempt
+    private def attempt(): Unit = {
+      val attempt = new Application.Attempt
+      running += attempt
+      application.submit(attempt, partition.preferredLocations().toVector) { executor =>
+        val sent = Application.TaskSent(partition, factory, batch, world.nextAttempt())
         executor
           .read(attempt, sent, settings.sink)
           .onComplete(ended(attempt) {
@@ -379,6 +394,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
               log(s"a task fails: $cause")
               if (failures < 4) this.attempt() else done.tryFailure(new TaskFailed(cause)): Unit
           })(ExecutionContext.parasitic)
+      }
     }
 
     def result(): Vector[Row] = {
@@ -400,11 +416,10 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 
     attempt()
 
-    private def attempt(): Unit = application.placed(partition.preferredLocations().toVector) match {
-      case None           => application.later(500.millis)(attempt())
-      case Some(executor) =>
-        val attempt = executor.attempt()
-        running += attempt
+    private def attempt(): Unit = {
+      val attempt = new Application.Attempt
+      running += attempt
+      application.submit(attempt, partition.preferredLocations().toVector) { executor =>
         executor
           .follow(attempt, config, partition, length)
           .onComplete(ended(attempt) {
@@ -415,6 +430,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
               log(s"a task fails: $cause")
               if (failures < 4) this.attempt() else done.tryFailure(new TaskFailed(cause)): Unit
           })(ExecutionContext.parasitic)
+      }
     }
 
     def result(): (Vector[Row], PartitionOffset) = {

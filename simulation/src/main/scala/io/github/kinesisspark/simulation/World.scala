@@ -27,7 +27,7 @@ final class World(val plan: Plan, trace: Trace) {
     name -> new Kinesis(baton, Epoch, name, shards, settings.kinesis, serviceFaults)
   }.toMap
 
-  val target = new Target(2, settings.sinkRate, () => streams.head._2.now)
+  val target = new Target(2, settings.sinkRate, () => serviceTime)
 
   private val ledgers      = settings.queries.map(new Ledger(this, _, fail))
   private val clientsOf    = mutable.HashMap.empty[Process, KinesisClients]
@@ -42,6 +42,11 @@ final class World(val plan: Plan, trace: Trace) {
   private var attempts     = 0L
   private var isProducing  = true
   private var isEnding     = false
+
+  def serviceTime: Long = streams.head._2.now
+
+  /** Whether the service has the shard no more. */
+  def isGone(key: ShardKey): Boolean = !stream(key.stream.name).has(key.shardId)
 
   def stream(name: String): Kinesis =
     streams.getOrElse(name, throw Kinesis.Refusal.NotFound(s"Stream $name does not exist"))
@@ -72,6 +77,7 @@ final class World(val plan: Plan, trace: Trace) {
     streams.values.foreach(produce)
     registerOthers()
     plan.strikes.foreach(strike => baton.at(strike.at.toNanos)(awaitState(strike, baton.now + strike.patience.toNanos)))
+    baton.afterTurn = process => check(checkChanged(process))
     begin()
     look()
     val lastFault = plan.strikes.iterator.map(_.ends.toNanos).maxOption.getOrElse(0L)
@@ -111,6 +117,10 @@ final class World(val plan: Plan, trace: Trace) {
     val runs   = alive.flatMap(_.queries.filterNot(_.hasEnded).map(_.of))
     if (!wanted.forall(runs.contains)) begin()
   }
+
+  /** Executors come and go with what there is to do. */
+  private[simulation] val isElastic: Boolean =
+    plan.strikes.exists(strike => strike.kind == Strike.Kind.JoinExecutor || strike.kind == Strike.Kind.IdleExecutor)
 
   private[simulation] def hasRivals: Boolean =
     struck.contains(Strike.Kind.SecondDriver.toString) || struck.contains(Strike.Kind.TakeOver.toString) || begun > 1
@@ -183,7 +193,7 @@ final class World(val plan: Plan, trace: Trace) {
   private def end(): Unit = {
     trace.event(baton.now, "world", "all is read; the queries stop")
     isEnding = true
-    alive.foreach(application => checkSize(application.processes))
+    check(checkGrowth())
     alive.foreach(_.queries.foreach(_.stop()))
     awaitStopped(baton.now + 90.seconds.toNanos)
   }
@@ -194,7 +204,7 @@ final class World(val plan: Plan, trace: Trace) {
       fail(s"${running.map(_.name).mkString(", ")} does not stop, and is ${running.head.phase}")
     else if (running.nonEmpty) awaitStopped(until)
     else {
-      val stopped = streams.head._2.now
+      val stopped = serviceTime
       baton.after(15.seconds.toNanos)(checkStopped(stopped))
     }
   }
@@ -213,16 +223,46 @@ final class World(val plan: Plan, trace: Trace) {
         if (executor.inside.memory != 0)
           fail(s"${executor.process.name} has taken ${executor.inside.memory} bytes for nobody")
       }
-      baton.stop()
+      // Clients without a lease are closed a minute later.
+      baton.after(70.seconds.toNanos) {
+        check(checkNothingLeft())
+        baton.stop()
+      }
     }
   }
 
-  private def checkSize(processes: Vector[Process]): Unit = processes.foreach { process =>
-    if (process.threads > MostThreads) fail(s"${process.name} has ${process.threads} threads: ${process.threadNames}")
-    process.timers.filter(_._2 > MostTimers).foreach { case (worker, count) =>
-      fail(s"$worker of ${process.name} has $count timers")
+  // Of each process, once some batches were committed.
+  private val early = mutable.HashMap.empty[Process, Map[String, Int]]
+
+  private def isLookedAt =
+    ledgers.forall(_.checkpoint.committed >= BatchesBefore) && alive.exists(_.processes.exists(!early.contains(_)))
+
+  private def sizesNow: Vector[(Process, Map[String, Int])] = alive.flatMap { application =>
+    val all = (application.driver -> application.census) +: application.living.map(e => e.process -> e.census)
+    all.map { case (process, census) => process -> (census ++ process.sizes) }
+  }
+
+  /** What a process keeps is about what it kept after the first batches; more shards and executors take more. */
+  private def checkGrowth(): Unit = {
+    val room = streams.values.map(_.all.size).sum * 2 + alive.map(_.madeExecutors).maxOption.getOrElse(0) + 4
+    // A run of a query that ends by itself leaves pools for a minute or two.
+    if (settings.queries.forall(!_.isRestarted))
+      for ((process, now) <- sizesNow; before <- early.get(process); (what, size) <- now if !Remembered(what)) {
+        val most = before.getOrElse(what, 0) * 2 + room
+        if (size > most)
+          fail(s"${process.name} keeps $size of $what, and had ${before.getOrElse(what, 0)} after the first batches")
+      }
+    for (application <- alive; (what, size) <- application.census if OfSources(what)) {
+      val most = application.queries.filterNot(_.hasEnded).map(_.of.sources.size).sum
+      if (size > most) fail(s"${application.driver.name} keeps $size of $what for $most sources")
     }
   }
+
+  /** Of queries that have stopped nothing is left, but what is remembered on purpose. */
+  private def checkNothingLeft(): Unit = for {
+    (process, sizes) <- sizesNow
+    (what, size)     <- sizes if size > 0 && !Kept(what)
+  } fail(s"${process.name} keeps $size of $what after all queries have stopped")
 
   /** Checks that the consumers registered by queries are gone and that those of others remain. A consumer created after all queries had stopped doesn't
     * count: its query stopped before RegisterStreamConsumer was answered.
@@ -233,8 +273,21 @@ final class World(val plan: Plan, trace: Trace) {
     val there  = stream.allConsumers.filter(c => c.deletedAt.isEmpty && c.createdAt <= stopped).map(_.name).toSet
     val others = givenTo(stream)
     if (!others.subsetOf(there)) fail(s"consumers ${others -- there} of others are deregistered")
-    if (!there.subsetOf(others) && !ledgers.exists(_.hasEnded)) fail(s"consumers ${there -- others} stay registered")
+    val left = stream.allConsumers.filter { c =>
+      c.deletedAt.isEmpty && !others(c.name) && ledgers.exists(l =>
+        l.registers(c.name) && isToBeGone(l, c.createdAt, stopped)
+      )
+    }
+    if (left.nonEmpty) fail(s"consumers ${left.map(_.name).mkString(", ")} stay registered")
   }
+
+  /** A query that has left for good has deregistered its consumers, where nothing kept it from that. */
+  private def isToBeGone(of: Ledger, created: Long, stopped: Long) =
+    if (of.hasEnded) !hasRivals && of.leftAt.exists(created <= _) else created <= stopped
+
+  /** Whether a driver's calls to the service succeed. */
+  private[simulation] def serves(process: Process): Boolean =
+    process.isRunning && serviceFaults.areNone && network.lost == 0 && reach(process.name, KinesisClient.Service)
 
   /** A check that can't be made is a failure. */
   private[simulation] def check(work: => Unit): Unit =
@@ -249,7 +302,8 @@ final class World(val plan: Plan, trace: Trace) {
   /** Every second. */
   private def look(): Unit = baton.after(1.second.toNanos) {
     if (!isEnding) {
-      checkMemory()
+      alive.flatMap(_.living).foreach(executor => checkMemory(executor.process, executor.inside))
+      if (isLookedAt) check(sizesNow.foreach { case (process, its) => early.getOrElseUpdate(process, its) })
       checkSingleReaders()
       checkStrayReaders()
       checkOrders()
@@ -258,23 +312,50 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  /** No executor's readers hold more than its memory, an answer for each task that has run, as what it leaves in a buffer is for the next, and one for
-    * each source where memory is too small to be kept free for it.
+  /** After a turn of one of its threads. */
+  private def checkChanged(process: Process): Unit =
+    if (process.isExecutor && process.isAlive && !isEnding)
+      insides.get(process).filter(_.hasChanged()).foreach(checkMemory(process, _))
+
+  /** What an executor's readers have is what the budget has counted for them: their records, and while an answer is on its way what was taken for it. All
+    * together is no more than the budget, an answer for each task that can run, and one for each source where memory is too small to be kept free for it.
+    * An event of a subscription is counted once it is there, as the simulation leaves out its bytes.
     */
-  private def checkMemory(): Unit = for (application <- alive; executor <- application.living) {
-    val inside = executor.inside
-    // What readers hold when the query with the most memory leaves is read before they get more.
+  private def checkMemory(process: Process, inside: ReadersInside): Unit = {
+    val all = inside.holdings
+    all.foreach { one =>
+      if (one.expected < 0)
+        fail(s"${process.name} holds ${one.held} bytes of ${one.shard}, and counts ${one.counted}")
+      if (!one.isAsking && one.expected > 0)
+        fail(s"${process.name} counts ${one.counted} bytes for ${one.shard}, and holds ${one.held}")
+      if (one.expected > ReadersInside.LargestRequest)
+        fail(s"${process.name} takes ${one.expected} bytes for an answer of ${one.shard}")
+    }
+    val used  = inside.memory
+    val known = all.iterator.map(_.counted).sum
+    if (used < known) fail(s"${process.name} counts $used bytes, and its readers have taken $known")
+    val most = mostMemory + all.count(_.isFanOut) * LargestEvent
+    if (used > most) fail(s"${process.name} holds $used bytes where $most are the most: ${all.mkString(", ")}")
+  }
+
+  // What readers hold when the query with the most memory leaves is read before they get more.
+  private val mostMemory = {
     val capacity = settings.queries.map(_.memory).max
     val sources  = settings.queries.map(_.sources.size).sum
-    val one      = ReadersInside.LargestRequest.min(capacity)
     val isSmall  = capacity < (sources + 1) * ReadersInside.LargestRequest
-    val most     = capacity + (executor.mostTasks + (if (isSmall) sources else 0)) * one
-    if (inside.capacity > 0 && inside.memory > most)
-      fail(
-        s"${executor.process.name} holds ${inside.memory} bytes of $capacity, with ${executor.mostTasks} tasks"
-      )
-    if (inside.capacity > 0 && inside.memory < 0) fail(s"${executor.process.name} holds ${inside.memory} bytes")
+    capacity + (settings.slots + (if (isSmall) sources else 0)) * ReadersInside.LargestRequest.min(capacity)
   }
+
+  /** An answer to GetRecords comes. Its bytes were taken from the budget before. */
+  private[simulation] def came(process: Process, shard: ShardKey, bytes: Long): Unit =
+    insides.get(process).filterNot(_ => isEnding).foreach { inside =>
+      val all   = inside.holdings
+      val taken = all.iterator.filter(_.shard == shard).map(_.expected).sum
+      // Of readers that a task has for itself, or that are closed.
+      val others = inside.memory - all.iterator.map(_.counted).sum
+      if (taken + others < bytes)
+        fail(s"$bytes bytes of $shard come to ${process.name}, which has taken ${taken + others} for them")
+    }
 
   /** A shard that moves has two readers for a moment, but not two that their driver goes on to name. */
   private def checkSingleReaders(): Unit = {
@@ -398,9 +479,17 @@ final class World(val plan: Plan, trace: Trace) {
     strike.kind match {
       case Pause        => some.pause(length)
       case Suspend      => some.suspend(length)
-      case WallClock    => some.setBack(strike.length.toMillis)
+      case WallClock    => some.jump(strike.length.toMillis * (if (strike.which % 4 < 2) -1 else 1))
       case KillExecutor => executor.foreach(application.kill(_))
       case KillDriver   => application.kill()
+      case JoinExecutor => if (application.living.size < MostExecutors) application.add()
+      case IdleExecutor => application.removeIdle(strike.which)
+      case Exclude      => executor.foreach(application.exclude(_, strike.length))
+      case Decommission =>
+        executor.foreach { leaving =>
+          application.leave(leaving, strike.length)
+          if (strike.which % 4 < 2) application.add()
+        }
       case SecondDriver => begin()
       case RestartQuery => query.restartSoon()
       case StopQuery    =>
@@ -467,8 +556,35 @@ object World {
   /** When each simulation begins, in ms since 1970. */
   private[simulation] val Epoch = 1800000000000L
 
-  private val MostThreads      = 80
-  private val MostTimers       = 200
+  /** Of the model of a subscription, in bytes with what records take of the heap. */
+  private val LargestEvent = 11L << 20
+
+  /** Before sizes are taken that later ones are compared with. */
+  private val BatchesBefore = 3
+
+  /** What a driver has one of for each source of a query that runs. */
+  private val OfSources = Set("DriverEndpoint.sources", "OrdersBySource.sources")
+
+  /** What is remembered of sources and endpoints that were, in limited numbers. */
+  private val Remembered = Set(
+    "KinesisClients$Successes.known",
+    "ShardReaderPools.released",
+    "ExecutorRuntime.known",
+    "KinesisPartitionReaderFactory$ReadSettings.columns",
+    "ReaderConfig.streams"
+  )
+
+  /** What stays when all queries have stopped: contacts with executors, and the looks of each process. */
+  private val Kept = Remembered ++ Set(
+    "DriverEndpoint.peers",
+    "DriverEndpoint.placements",
+    "Placement.tried",
+    "timers of kinesis-heartbeat",
+    "timers of kinesis-shard-readers",
+    "threads"
+  )
+
+  private val MostExecutors    = 4
   private val MostSecondsTwice = 30
   private val MostSecondsStray = 5
 

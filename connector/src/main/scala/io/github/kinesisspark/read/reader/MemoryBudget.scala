@@ -124,6 +124,7 @@ final class MemoryBudget(worker: Executor) {
 
   private def change(account: Account, bytes: Long): Unit = {
     taken += bytes
+    account.taken += bytes
     account.member.taken += bytes
   }
 
@@ -202,6 +203,10 @@ object MemoryBudget {
   ) extends AutoCloseable {
     // Guarded by the budget.
     private[MemoryBudget] var requests = 0
+    private[MemoryBudget] var taken    = 0L
+
+    /** Bytes that it has, of records and of answers on their way. */
+    private[reader] def used: Long = budget.synchronized(taken)
 
     def capacity: Long = budget.capacity
 

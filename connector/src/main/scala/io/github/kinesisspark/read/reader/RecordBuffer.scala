@@ -66,6 +66,9 @@ final class RecordBuffer private (
         )
       }
 
+  /** The records of all answers of which anything is left. */
+  private[reader] def answers: Iterator[Array[KinesisRecord]] = chunks.iterator.map(_.all)
+
   /** What one answer brought, the first that is held. */
   def head: Head = chunks match {
     case first +: rest if rest.nonEmpty => Head(first.iterator, AfterSequenceNumber(first.last.sequenceNumber))

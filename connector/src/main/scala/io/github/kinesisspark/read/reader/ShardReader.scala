@@ -252,6 +252,12 @@ final class ShardReader(
 
   private def millisSince(nanos: Long) = (runtime.clock.nanos() - nanos) / 1000000
 
+  /** What it has of the shard, planned or not. */
+  private[reader] def contents: RecordBuffer = synchronized(buffer)
+
+  /** An answer is on its way. */
+  private[reader] def isAsking: Boolean = synchronized(requested)
+
   /** Bytes of heap in records that are not planned yet. */
   def held: Long = synchronized(unplanned.of(buffer).heap)
 

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.reader
 
+import scala.collection.mutable
+
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.plan.ReaderStatus
 
@@ -23,6 +25,37 @@ final class ReadersInside(pools: ShardReaderPools) {
     smaller.exists(_.memory.isWaiting) && smaller.map(_.held).sum > capacity / 2
   }
 
+  private var before = 0L
+
+  /** Whether other memory is taken than when this was asked last. */
+  def hasChanged(): Boolean = {
+    val now = memory
+    val is  = now != before
+    before = now
+    is
+  }
+
+  /** What each reader has, by its records and by the budget. */
+  def holdings: Vector[Holding] = pools.all.flatMap { pool =>
+    pool.all.map(reader => Holding(reader.shard, pool.isFanOut, reader.isAsking, weigh(reader), reader.memory.used))
+  }
+
+  // The last buffer of each reader: most looks find the same one.
+  private val weighed = mutable.WeakHashMap.empty[ShardReader, (RecordBuffer, Long)]
+
+  /** Counted anew, record by record. */
+  private def weigh(reader: ShardReader): Long = {
+    val now = reader.contents
+    weighed
+      .get(reader)
+      .collect { case (before, bytes) if before eq now => bytes }
+      .getOrElse {
+        val bytes = now.answers.map(RecordTotals.of(_).heap).sum
+        weighed(reader) = now -> bytes
+        bytes
+      }
+  }
+
   /** Sources with a reader that is open and that they don't know any more. */
   def withStrays: Vector[String] =
     pools.all.filter(pool => pool.synchronized(pool.memory.open > pool.all.size)).map(_.config.sourceId)
@@ -33,8 +66,20 @@ final class ReadersInside(pools: ShardReaderPools) {
 
 object ReadersInside {
 
-  /** What a task, or a source, may take beyond the capacity. */
-  val LargestRequest: Long = MemoryBudget.LargestRequest.max(EventMemoryGate.Forms * EventMemoryGate.LargestEvent)
+  /** What a poller takes for its largest answer. A task, or a source, may take it beyond the capacity. */
+  val LargestRequest: Long = MemoryBudget.LargestRequest
+
+  /** The memory of one reader.
+    *
+    * @param isAsking an answer is on its way, or waits for memory
+    * @param held     bytes of the answers of which it has records
+    * @param counted  bytes that it has of the budget
+    */
+  final case class Holding(shard: ShardKey, isFanOut: Boolean, isAsking: Boolean, held: Long, counted: Long) {
+
+    /** Bytes taken for an answer on its way. */
+    def expected: Long = counted - held
+  }
 
   final case class ObservedReader private[reader] (pool: ShardReaderPool, reader: ShardReader, state: String) {
     def shard: ShardKey   = reader.shard

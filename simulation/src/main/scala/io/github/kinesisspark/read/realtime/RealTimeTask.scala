@@ -2,8 +2,10 @@ package io.github.kinesisspark.read.realtime
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead
+import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
 
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.position.ShardRange
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.row.SourceSchema
@@ -18,5 +20,15 @@ object RealTimeTask {
     case ours: RealTimePartition => new RealTimePartitionReader(config, ours, SourceSchema.schema, executor)
     case NothingToRead           => new NothingReader
     case other                   => throw new IllegalArgumentException(other.toString)
+  }
+
+  /** What a task has read: from where it began each shard, or from its beginning where it has begun it, to where it has come. */
+  def ranges(partition: InputPartition, progress: PartitionOffset): Vector[ShardRange] = (partition, progress) match {
+    case (ours: RealTimePartition, done: RealTimeProgress) =>
+      val from = ours.shards.toMap
+      done.reads
+        .map(read => ShardRange(read.shard, from.getOrElse(read.shard, TrimHorizon), read.taken.position))
+        .filter(range => range.start != range.end)
+    case _ => Vector.empty
   }
 }
