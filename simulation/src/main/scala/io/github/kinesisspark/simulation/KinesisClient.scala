@@ -275,11 +275,16 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     private var to     = Option.empty[FlowSubscriber[_ >: SubscribeToShardEventStream]]
     private var isOver = false
 
-    // Where the connection is gone, the service notices.
-    def opened(subscription: Kinesis#Subscription): Unit = fromService(isLost = () => subscription.cancel()) {
-      subscribed(shard, "subscription opens")
-      handler.responseReceived(SubscribeToShardResponse.builder.build)
-      handler.onEventStream(new Published(subscription))
+    // Where the connection is gone, or the client that it belongs to, the service notices.
+    def opened(subscription: Kinesis#Subscription): Unit = {
+      var isOpen = false
+      fromService(isLost = () => subscription.cancel()) {
+        isOpen = true
+        subscribed(shard, "subscription opens")
+        handler.responseReceived(SubscribeToShardResponse.builder.build)
+        handler.onEventStream(new Published(subscription))
+      }
+      baton.after(KinesisClient.ConnectionLost.toNanos)(if (!isOpen) subscription.cancel())
     }
 
     private final class Published(subscription: Kinesis#Subscription)
@@ -421,6 +426,9 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
 }
 
 object KinesisClient {
+
+  /** After that much time without an acknowledgement TCP takes a connection for lost. */
+  private val ConnectionLost = 60.seconds
 
   /** Of an answer whose bytes nobody sees. */
   private final class Body(to: FlowSubscriber[_ >: ByteBuffer]) extends Flow {
