@@ -462,10 +462,11 @@ final class World(val plan: Plan, trace: Trace) {
     def some     = if (strike.isAtDriver || application.living.isEmpty) application.driver else executor.get.process
     def executor =
       Option.when(application.living.nonEmpty)(application.living(strike.executor(application.living.size)))
-    def query                                      = application.queries(strike.which % application.queries.size)
-    val service                                    = streams(settings.streams(strike.which % settings.streams.size)._1)
-    def shard                                      = service.open(strike.which % service.open.size)
-    val length                                     = strike.length.toNanos
+    // None at a driver that begins just now.
+    def query   = application.queries.lift(strike.which % application.queries.size.max(1))
+    val service = streams(settings.streams(strike.which % settings.streams.size)._1)
+    def shard   = service.open(strike.which % service.open.size)
+    val length  = strike.length.toNanos
     def during(begin: => Unit)(end: => Unit): Unit = {
       begin
       val until = baton.now + length
@@ -491,7 +492,7 @@ final class World(val plan: Plan, trace: Trace) {
           if (strike.which % 4 < 2) application.add()
         }
       case SecondDriver => begin()
-      case RestartQuery => query.restartSoon()
+      case RestartQuery => query.foreach(_.restartSoon())
       case StopQuery    =>
         val going = application.queries.filterNot(_.hasEnded)
         if (going.size > 1) going.maxBy(_.of.query.memory).leave()
@@ -570,7 +571,7 @@ object World {
     "KinesisClients$Successes.known",
     "ShardReaderPools.released",
     "ExecutorRuntime.known",
-    "KinesisPartitionReaderFactory$ReadSettings.columns",
+    "KinesisPartitionReaderFactory$TaskSettings.columns",
     "ReaderConfig.streams"
   )
 
