@@ -72,6 +72,8 @@ private[simulation] object Census {
       "read.reader.RecordBuffer",
       "read.reader.AnswerRecords",
       "read.plan.Boundaries",
+      "read.reader.ReaderConfig",
+      "read.task.",
       "config."
     )
 

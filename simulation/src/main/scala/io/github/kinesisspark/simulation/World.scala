@@ -570,9 +570,7 @@ object World {
   private val Remembered = Set(
     "KinesisClients$Successes.known",
     "ShardReaderPools.released",
-    "ExecutorRuntime.known",
-    "KinesisPartitionReaderFactory$TaskSettings.columns",
-    "ReaderConfig.streams"
+    "ExecutorRuntime.known"
   )
 
   /** What stays when all queries have stopped: contacts with executors, and the looks of each process. */
