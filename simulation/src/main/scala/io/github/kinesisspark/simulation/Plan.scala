@@ -378,8 +378,8 @@ object Plan {
         producing = Producing,
         backlog = if (leaves) 30 else if (lags) 60 else if (hasPositions) Positioned else 0,
         quiet = quiet,
-        // A call of PutRecords may last for 5 minutes.
-        bound = if (queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
+        // A call of PutRecords may last for 5 minutes. Where memory is for a few large records, a running task gets one answer at a time.
+        bound = if (isLarge || queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
         kinesis = Kinesis.Settings(
           mostRecords = if (leaves) 100 else pick(10, 100, 1000),
           shortAnswers = pick(0.0, 0.3),
