@@ -87,8 +87,8 @@ object Latency {
     *
     * @param warmup turns that don't count
     * @param rounds of so many turns, and each of the others once
-    * @param time that counts of a turn
-    * @param realTime the same in real-time mode: long enough for several records beyond the 99.9% quantile
+    * @param time how long a turn counts
+    * @param realTime how long a turn of real-time mode counts. Several of its records lie beyond the 99.9% quantile
     */
   def fanOut(
       spark: SparkSession,

@@ -21,7 +21,7 @@ final case class BatchSnapshot(
 
 object BatchSnapshot {
 
-  /** One shard's slice, or a piece of it.
+  /** A range of one shard that the batch reads.
     *
     * @param oldest when its first record arrived, about; in ms by the service's clock
     * @param newest when its last record arrived, about

@@ -27,7 +27,7 @@ final class KinesisBatch(
   import clients.runtime
 
   private lazy val slices: Vector[Slice] = {
-    val wanted = snapshot.slices.filter(p => filter.lets(p.range.shard.stream.name, p.range.shard.shardId))
+    val wanted = snapshot.slices.filter(s => filter.lets(s.range.shard.stream.name, s.range.shard.shardId))
     if (filter.from.isEmpty && filter.until.isEmpty) wanted
     else ProbeClients.using(clients, snapshot.streams)(ends => Parallel.map(wanted)(narrowed(_, ends)).flatten)
   }
@@ -42,7 +42,7 @@ final class KinesisBatch(
   override def planInputPartitions(): Array[InputPartition] = {
     val all    = if (slices.size < options.minPartitions && !isFanOut) cut(slices) else slices
     val keys   = if (options.deaggregate) keysOf(all.map(_.range.shard)) else Map.empty[ShardKey, HashKeyRange]
-    val weight = all.map(p => p.range -> p.most(snapshot.now)).toMap
+    val weight = all.map(s => s.range -> s.most(snapshot.now)).toMap
     RangeGrouping
       .group(all.map(_.range), _ => None, weight, most = _ => Int.MaxValue, options.minPartitions)
       .map(KinesisInputPartition(_, keys): InputPartition)
@@ -101,7 +101,7 @@ final class KinesisBatch(
 
   /** Into pieces of about the same time each: how the records are spread over the time isn't known. */
   private def cut(slices: Vector[Slice]): Vector[Slice] = ProbeClients.using(clients, snapshot.streams) { ends =>
-    val byRange = slices.map(p => p.range -> p).toMap
+    val byRange = slices.map(s => s.range -> s).toMap
     val wanted  =
       RangeSplitting.parts(slices.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)
     Parallel.map(wanted) { case (range, pieces) => cut(byRange(range), pieces, ends) }.flatten

@@ -26,7 +26,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   val hashKeys: Map[ShardKey, HashKeyRange] =
     stream.hashKeys(lineage.inOrder.toSet).map { case (id, keys) => ShardKey(stream.arn, id) -> keys }
 
-  /** The exact positions at one that is the same for all shards: what came before it, and what comes from it on. */
+  /** The sequence number in each shard that a position of the whole stream stands for. */
   def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
     val all = ending(position)
     all.map(_._1).zip(Parallel.map(all) { case (id, to) => exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end })

@@ -50,8 +50,8 @@ private[coordinator] final case class OrdersMeanwhile(
     order       <- known.renewed
   } yield (and(id, order), Vector(id -> order))
 
-  /** Executors don't answer, and others get their shards. Those that don't answer are sent the release of their shards, which they carry out when they answer
-    * again.
+  /** Gives the shards of executors that don't answer to others. An executor that doesn't answer is also sent the order to release its shards, and carries it
+    * out when it answers again.
     */
   def reassigned(from: Set[ExecutorId], to: Set[ExecutorId]): Option[(OrdersMeanwhile, Vector[Sent])] = {
     val gone   = from.filter(reading)

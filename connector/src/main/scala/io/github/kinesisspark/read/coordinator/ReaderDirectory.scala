@@ -102,7 +102,7 @@ private[coordinator] final class ReaderDirectory(
     )
   }
 
-  /** Whether a reader has read anything, of those that have reported. */
+  /** Whether any reader has reported that it has read something. */
   def hasRead: Boolean = reported.exists { case (_, reported) => reported.totals.reads.reads > 0 }
 
   private def reported = {

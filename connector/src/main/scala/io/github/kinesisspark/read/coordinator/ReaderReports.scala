@@ -8,8 +8,8 @@ import io.github.kinesisspark.read.reader.{ReaderReport, ReaderTotals, ShardCoun
 import io.github.kinesisspark.runtime.Runtime
 import io.github.kinesisspark.read.coordinator.ReaderReports._
 
-/** What the readers of one source have reported: the latest of each executor, and the last order that it has carried out. The query's thread reads it and
-  * waits for news; reports come on any thread.
+/** What the readers of one source have reported: the latest of each executor, and the last order that it has carried out. Thread-safe: the
+  * query's thread looks at the reports and waits for news, and any thread may add a report.
   */
 final class ReaderReports(implicit runtime: Runtime) {
   // All below is guarded by `this`.
@@ -66,7 +66,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   def await(seen: Long, atMost: FiniteDuration): Unit =
     synchronized(runtime.waits.until(this, atMost)(changes != seen)): Unit
 
-  /** There are news. */
+  /** Wakes the query's thread if it waits for news. */
   def signal(): Unit = synchronized {
     changes += 1
     runtime.waits.signal(this)

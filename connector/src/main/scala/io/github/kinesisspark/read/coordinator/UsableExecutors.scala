@@ -7,7 +7,8 @@ import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.plan.{ExecutorId, ReaderStatus}
 import io.github.kinesisspark.runtime.Runtime
 
-/** The executors that may read now: without those that rest after a failure while others are left, and no more than a real-time batch has tasks.
+/** Decides which executors may read now. Leaves out an executor that rests after a failure, unless no other is left. Real-time batches use no more executors
+  * than they can run tasks.
   *
   * Used by the query's own thread only.
   */
@@ -46,7 +47,7 @@ private[coordinator] final class UsableExecutors(
 
   def mayBeOrdered(executor: ExecutorId): Boolean = failing.mayBeOrdered(executor, runtime.clock.nanos())
 
-  /** Those that have failed, whether they rest or not. */
+  /** The executors that have failed and not succeeded since, resting or not. */
   def failed: Set[ExecutorId] = failing.failures.keySet
 
   /** Leaves out readers that failed by an Error in their executor: others read their shards next. Throws the Error where there are no others. */

@@ -3,8 +3,8 @@ package io.github.kinesisspark.read.plan
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 
-/** What is known of a batch beside its ranges, which the offset log has: how much is in them and where they can be cut, so that tasks are of about the
-  * same size. A batch that comes from the log after a restart has none of it ([[BatchSlices.none]]), and is read by other tasks with the same rows. Pure.
+/** How much a batch's ranges hold, and where they can be cut, so that tasks are of about the same size. The offset log has the ranges alone: after a restart
+  * nothing of this is known ([[BatchSlices.none]]), and the same rows are read by other tasks. Pure.
   *
   * @param byShard of the shards that readers hold something of
   */
@@ -27,7 +27,7 @@ final case class BatchSlices(byShard: Map[ShardKey, BatchSlices.Slice]) {
     if (later.isEmpty) this
     else BatchSlices(byShard ++ later.transform((shard, end) => BatchSlices.Slice(starts(shard), end, None)))
 
-  /** Ranges for at least so many tasks, if their records can be shared among so many, each with its bytes as far as they are known. */
+  /** Cuts the ranges for at least `leastTasks` tasks, where there are enough places to cut. Returns each piece with its bytes, as far as they are known. */
   def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] =
     RangeSplitting.parts(ranges, range => byShard.get(range.shard).map(_.end.bytes), leastTasks).flatMap {
       case (range, wanted) =>

@@ -11,8 +11,8 @@ import io.github.kinesisspark.read.plan.PlanningView.Goal
   * {{{
   * trigger                      bounds        waits for news                          the batch ends
   * none, or a short interval    Unbounded     1 s if alone in its query, else less    where readers are, within the limits
-  * a longer interval            Unbounded     the same                                beyond the buffers, where they hold too little: Probe
-  * the same, with limits        Unbounded     the same                                where readers are, within the limits
+  * a longer interval            Unbounded     1 s if alone in its query, else less    beyond the buffers, where they hold too little: Probe
+  * a longer interval, limits    Unbounded     1 s if alone in its query, else less    where readers are, within the limits
   * AvailableNow                 AvailableNow  until the stops are reached             where readers are, within the limits; at the stops at last
   * Once                         Once          not at all                              at the stops
   * any, without readers         Once          not at all                              at the stops
@@ -29,7 +29,7 @@ final case class TriggerPolicy(bounds: TriggerPolicy.Bounds, limits: BatchLimits
     case _                   => planning.open
   }
 
-  /** What the planning waits for; nothing where no reader is asked.
+  /** What the planning waits for. None where its bounds ask no readers.
     *
     * @param idlePatience how long it may wait for news that others in the query don't wait for
     */
