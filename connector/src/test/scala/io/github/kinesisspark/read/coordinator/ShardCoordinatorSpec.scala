@@ -6,8 +6,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.aws.{FailureReason, KinesisException}
+import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.config.PollingOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.PlanningView.Goal
@@ -18,12 +17,12 @@ import io.github.kinesisspark.read.plan.{
   Lineage,
   PlanningState,
   ReaderFailure,
-  ReaderStatus,
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader._
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
+import io.github.kinesisspark.read.coordinator.StubChannel.status
 import io.github.kinesisspark.runtime.{Runtime, VirtualTime}
 
 class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
@@ -35,13 +34,10 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     )
   }
 
-  private def coordinator(
-      channel: ExecutorChannel,
-      publisher: () => ResolvedPublisher = () => ResolvedPublisher.Polling
-  )(implicit runtime: Runtime) = new ShardCoordinator(
+  private def coordinator(channel: ExecutorChannel)(implicit runtime: Runtime) = new ShardCoordinator(
     channel,
     ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, PollingOptions.Default, failOnDataLoss = true),
-    publisher,
+    () => ResolvedPublisher.Polling,
     WatermarkAlignment.off,
     _ => BoundarySpacing.none
   )
@@ -56,7 +52,9 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     val error = new OutOfMemoryError("as planned")
 
     it("when it carries out an order loses its shards to another, and gets a release a second later") {
-      val channel = new SomeExecutors(2)
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new TwoExecutors
       val readers = coordinator(channel)
       channel.throwing = executor => Option.when(executor == channel.orders.head._1)(error)
       records(readers, patience = 1.minute) shouldBe 3
@@ -65,14 +63,16 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       records(readers, patience = 1.minute) shouldBe 3
       channel.orders.map(_._1) shouldBe Seq(first, second)
       channel.throwing = _ => None
-      Thread.sleep(1100)
+      time.pass(1100.millis)
       records(readers, patience = 1.minute) shouldBe 3
       val (released, order) = channel.orders.last
       (released, order.settings.isDefined, order.read) shouldBe ((first, true, Vector.empty))
     }
 
     it("in a reader loses its shards to another") {
-      val channel = new SomeExecutors(2)
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new TwoExecutors
       channel.failing = executor =>
         Option.when(executor == channel.orders.head._1)(
           ReaderFailure(FailureReason.BrokenJvm, "KINESIS_CALL_FAILED", "as planned")
@@ -80,44 +80,13 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       records(coordinator(channel), patience = 1.minute) shouldBe 3
       channel.orders.last._1 should not be channel.orders.head._1
     }
-
-    it("fails the query with that if there is no other, or it happens to all") {
-      for (executors <- Seq(1, 2)) {
-        val channel = new SomeExecutors(executors)
-        channel.throwing = _ => Some(error)
-        the[OutOfMemoryError] thrownBy records(
-          coordinator(channel),
-          patience = 1.minute
-        ) should have message "as planned"
-      }
-      val channel = new SomeExecutors(2)
-      channel.failing = _ => Some(ReaderFailure(FailureReason.BrokenJvm, "KINESIS_CALL_FAILED", "as planned"))
-      (the[KinesisException] thrownBy records(
-        coordinator(channel),
-        patience = 1.minute
-      )).errorClass shouldBe "KINESIS_CALL_FAILED"
-    }
-  }
-
-  describe("a reader whose consumer is gone") {
-    it("fails no planning more once there is another consumer, also where its executor can't be ordered") {
-      val channel = new SomeExecutors(1)
-      val gone    = ResolvedPublisher.FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
-      var by      = gone
-      val readers = coordinator(channel, () => by)
-      channel.failing = _ => Some(ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "as planned"))
-      await(readers, patience = 1.minute).statuses.values.flatMap(_.failure) should have size 1
-      val (executor, order) = channel.orders.last
-      channel.answering = Set.empty
-      channel.shared.answered(executor.id, order.number, answer = None)
-      by = gone.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
-      await(readers, patience = 100.millis).statuses shouldBe empty
-    }
   }
 
   describe("an executor that doesn't answer as it loses its last shard") {
     it("is sent once it answers again that it reads nothing, though it had reported its order before") {
-      val channel = new SomeExecutors(2)
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new TwoExecutors
       val readers = coordinator(channel)
       records(readers, patience = 1.minute) shouldBe 3
       val all           = channel.answering
@@ -133,7 +102,9 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
 
     it("is sent that, too, where it had the shard between two plannings alone") {
-      val channel = new SomeExecutors(2)
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new TwoExecutors
       val readers = coordinator(channel)
       records(readers, patience = 1.minute) shouldBe 3
       val first  = channel.orders.last._1
@@ -150,6 +121,8 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
 
   describe("the first order alone") {
     it("says how to read: later ones are read in less time, and bring no credentials") {
+      val time = new VirtualTime
+      import time.runtime
       val channel = new OneExecutor
       val readers = coordinator(channel)
       records(readers) shouldBe 0
@@ -195,6 +168,8 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
 
   describe("an executor that Spark has lost and found again") {
     it("takes the first order it gets, which is newer than those it had before") {
+      val time = new VirtualTime
+      import time.runtime
       val channel = new OneExecutor
       val readers = coordinator(channel)
       (1 to 5).foreach(_ => records(readers))
@@ -213,8 +188,8 @@ private object ShardCoordinatorSpec {
   private val Reading = ExecutorId("host", "1")
   private val Idle    = ExecutorId("host", "2")
 
-  /** A channel to executors that read three records of each of their shards, unless something is thrown there. */
-  private final class SomeExecutors(count: Int) extends Channel {
+  /** A channel to two executors that read three records of each of their shards, unless something is thrown there. */
+  private final class TwoExecutors(implicit runtime: Runtime) extends StubChannel {
 
     /** By what is an order not carried out? */
     var throwing: ExecutorId => Option[Throwable] = _ => None
@@ -225,29 +200,26 @@ private object ShardCoordinatorSpec {
     /** Those that were sent. */
     var orders = Vector.empty[(ExecutorId, ReadOrder)]
 
-    private val present = (1 to count).map(n => ExecutorId("host", n.toString)).toSet
-    var answering       = present
+    private val all = Set("1", "2").map(ExecutorId("host", _))
+    var answering   = all
 
     override def executors(): ExecutorsNow =
-      ExecutorsNow(usable = if (answering.isEmpty) present else answering, answering, present)
+      ExecutorsNow(usable = if (answering.isEmpty) all else answering, answering, all)
 
     override def sendOrders(some: Vector[(ExecutorId, ReadOrder)]): Unit = some.foreach { case (executor, order) =>
       orders :+= executor -> order
       throwing(executor) match {
         case Some(cause) => shared.failed(executor.id, order.number, OrderFailure.Thrown(cause))
         case None        =>
-          report(
-            executor,
-            order,
-            order.number,
-            order.read.map(task => status(task.shard, records = 3, failing(executor)))
+          report(executor, order.number, order.number)(
+            order.read.map(task => status(task.shard, records = 3, failing(executor))): _*
           )
       }
     }
   }
 
   /** A channel to an executor that reads one shard. */
-  private final class OneExecutor extends Channel {
+  private final class OneExecutor(implicit runtime: Runtime) extends StubChannel {
 
     /** Otherwise another executor is there, which does nothing. */
     var isPresent = true
@@ -283,14 +255,14 @@ private object ShardCoordinatorSpec {
 
     private def report(order: ReadOrder): Unit = {
       sent += 1
-      report(Reading, order, sent, Vector(status(shard(0), known)))
+      report(Reading, order.number, sent)(status(shard(0), known))
     }
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(if (isPresent) Reading else Idle))
   }
 
   /** A channel to an executor that says of each order that it has been carried out, and nothing else. */
-  private final class Unreporting(implicit runtime: Runtime) extends Channel {
+  private final class Unreporting(implicit runtime: Runtime) extends StubChannel {
 
     /** Those that were sent. */
     var orders = Vector.empty[ReadOrder]
@@ -304,7 +276,7 @@ private object ShardCoordinatorSpec {
   }
 
   /** A channel to an executor whose end is gone: each order fails as it is sent. */
-  private final class Unreachable(implicit runtime: Runtime) extends Channel {
+  private final class Unreachable(implicit runtime: Runtime) extends StubChannel {
     var orders = 0
 
     override def executors(): ExecutorsNow = ExecutorsNow.all(Set(Reading))
@@ -314,47 +286,5 @@ private object ShardCoordinatorSpec {
       if (orders > 1000) throw new IllegalStateException("orders are sent without a pause")
       shared.answered(executor.id, order.number, answer = None)
     }
-  }
-
-  /** What channels of these tests share. */
-  private abstract class Channel(implicit runtime: Runtime) extends ExecutorChannel {
-    override val liveness: Liveness                  = Liveness.Heartbeats
-    override val shared: SharedOrders                = new SharedOrders
-    override val idleTimeout: Option[FiniteDuration] = None
-    override val cores: Int                          = 1
-    override val coresOfAnExecutor: Int              = 1
-    override val tasksOfAnExecutor: Int              = 1
-    override val reportPause: FiniteDuration         = 5.millis
-
-    override def refusal(): Option[String]                      = None
-    override def release(executors: Iterable[ExecutorId]): Unit = ()
-
-    protected def status(shard: ShardKey, records: Long, failure: Option[ReaderFailure] = None): ReaderStatus =
-      emptyStatus(shard).copy(
-        position = if (records == 0) TrimHorizon else AfterSequenceNumber(number(records)),
-        records = records,
-        millisBehind = Some(0),
-        millisSinceAnswer = Some(0),
-        failure = failure
-      )
-
-    /** As the readers of an executor report all of themselves. */
-    protected def report(executor: ExecutorId, order: ReadOrder, number: Long, statuses: Vector[ReaderStatus]): Unit =
-      reports.accept(
-        ReaderReport(
-          executor.id,
-          order.sourceId,
-          pool = 1,
-          number,
-          isOfAllReaders = true,
-          applied = order.number,
-          atNanos = System.nanoTime(),
-          statuses,
-          gone = Vector.empty,
-          counts = Vector.empty,
-          hasNews = true,
-          ReaderTotals.none
-        )
-      ): Unit
   }
 }
