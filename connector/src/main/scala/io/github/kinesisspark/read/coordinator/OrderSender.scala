@@ -69,7 +69,7 @@ private[coordinator] final class OrderSender(
       (home, own) <- byHome.toVector
       executor    <- home
       known       <- directory.orders.get(executor)
-      next        <- known.plan(own)
+      next        <- known.beginBatch(own)
     } yield executor -> next)
   }
 
@@ -117,7 +117,7 @@ private[coordinator] final class OrderSender(
     change.commit,
     change.read,
     change.release,
-    change.planned,
+    change.batchEnds,
     runtime.clock.nanos(),
     channel.liveness,
     spacing(shards),

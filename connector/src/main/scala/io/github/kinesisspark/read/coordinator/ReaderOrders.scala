@@ -14,7 +14,7 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   * @param epoch           the last order that changed which shards it reads: until that is carried out, it may read for others
   * @param shards          all that it reads
   * @param publisher       by which it reads; readers of a consumer that is another now have to begin anew
-  * @param hasPlanned      some of them are ordered to where a batch ends that is not committed yet
+  * @param isInBatch       a batch of some of them has begun and is not committed yet
   * @param isUndone        an order may not have been carried out, so that the next one names all shards
   */
 private[coordinator] final case class ReaderOrders(
@@ -25,7 +25,7 @@ private[coordinator] final case class ReaderOrders(
     epoch: Long,
     shards: Map[ShardKey, ReadOrder.Task],
     publisher: Option[ResolvedPublisher],
-    hasPlanned: Boolean,
+    isInBatch: Boolean,
     isUndone: Boolean
 ) {
 
@@ -46,7 +46,7 @@ private[coordinator] final case class ReaderOrders(
         epoch = number + 1,
         all,
         Some(by),
-        hasPlanned = false,
+        isInBatch = false,
         isUndone = false
       )
       Some(now -> Changes(isOfAllShards = true, commit = false, wanted, Vector.empty, Vector.empty))
@@ -64,22 +64,22 @@ private[coordinator] final case class ReaderOrders(
           shards.keysIterator.filterNot(all).toVector
         }
       val moves = read.nonEmpty || release.nonEmpty
-      if (!moves && !hasPlanned) None
+      if (!moves && !isInBatch) None
       else {
-        val done = if (hasPlanned) number + 1 else committed
+        val done = if (isInBatch) number + 1 else committed
         val all  = if (read.size == wanted.size) byShard(wanted) else shards -- release ++ byShard(read)
         val last = if (release.nonEmpty || all.size != shards.size) number + 1 else epoch
         val now  =
-          copy(number + 1, awaited = number + 1, committed = done, epoch = last, shards = all, hasPlanned = false)
-        Some(now -> Changes(isOfAllShards = false, commit = hasPlanned, read, release, Vector.empty))
+          copy(number + 1, awaited = number + 1, committed = done, epoch = last, shards = all, isInBatch = false)
+        Some(now -> Changes(isOfAllShards = false, commit = isInBatch, read, release, Vector.empty))
       }
     }
 
-  /** When a batch is planned.
+  /** When a batch begins.
     *
     * @param ends of those of its shards that move
     */
-  def plan(ends: Vector[(ShardKey, ShardPosition)]): Option[(ReaderOrders, Changes)] = {
+  def beginBatch(ends: Vector[(ShardKey, ShardPosition)]): Option[(ReaderOrders, Changes)] = {
     val moved = for {
       (shard, end) <- ends
       task         <- shards.get(shard)
@@ -87,7 +87,7 @@ private[coordinator] final case class ReaderOrders(
     if (moved.isEmpty || isUndone) None
     else {
       val own = moved.map(task => task.shard -> task.position)
-      val now = copy(number + 1, shards = shards ++ moved.iterator.map(task => task.shard -> task), hasPlanned = true)
+      val now = copy(number + 1, shards = shards ++ moved.iterator.map(task => task.shard -> task), isInBatch = true)
       Some(now -> Changes(isOfAllShards = false, commit = false, Vector.empty, Vector.empty, own))
     }
   }
@@ -124,7 +124,7 @@ private[coordinator] final case class ReaderOrders(
 
 private[coordinator] object ReaderOrders {
   val none: ReaderOrders =
-    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, hasPlanned = false, isUndone = false)
+    ReaderOrders(0, 0, 0, 0, 0, Map.empty, None, isInBatch = false, isUndone = false)
 
   /** Of an executor that has no order, or is lost and found again: it may know orders of up to that number. */
   def after(lastNumber: Long): ReaderOrders = none.copy(number = lastNumber)
@@ -144,6 +144,6 @@ private[coordinator] object ReaderOrders {
       commit: Boolean,
       read: Vector[ReadOrder.Task],
       release: Vector[ShardKey],
-      planned: Vector[(ShardKey, ShardPosition)]
+      batchEnds: Vector[(ShardKey, ShardPosition)]
   )
 }

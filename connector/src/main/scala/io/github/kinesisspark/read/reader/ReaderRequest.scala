@@ -16,10 +16,10 @@ sealed trait ReaderRequest[A] extends Product with Serializable {
   * @param number      grows by one from order to order of a source and executor
   * @param settings    there if `read` names all shards: readers of others end. No other order says how to read, as one comes before and one after each
   *                    batch, and credentials need to be sent but once
-  * @param commit      the batches planned so far are written: their records may be dropped
+  * @param commit      the batch that began before is written: its records may be dropped
   * @param read        shards to read from where the next batch starts: those that are new here or continue elsewhere than was ordered
   * @param release     shards whose readers end
-  * @param planned     where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
+  * @param batchEnds   where a batch ends that begins to run now: what comes after it is reported from here on, at leisure until the next order
   * @param driverNanos the driver's clock when it was sent
   * @param liveness    how the readers know from now on that the driver lives
   * @param spacing     how far the boundaries lie apart
@@ -33,7 +33,7 @@ final case class ReadOrder(
     commit: Boolean,
     read: Vector[ReadOrder.Task],
     release: Vector[ShardKey],
-    planned: Vector[(ShardKey, ShardPosition)],
+    batchEnds: Vector[(ShardKey, ShardPosition)],
     driverNanos: Long,
     liveness: Liveness,
     spacing: BoundarySpacing,

@@ -44,7 +44,7 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     changed ++= shards
     hasChanged = true
     hasNews ||= isNews
-    plan()
+    schedule()
   }
 
   /** The driver waits for a report of where the readers are: one that goes along with an answer. Nothing where another is on its way: then it
@@ -73,7 +73,7 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
   def changeAll(): Unit = synchronized {
     isOfAllReaders = true
     hasNews = true
-    plan()
+    schedule()
   }
 
   override def close(): Unit = synchronized {
@@ -81,10 +81,10 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     next.foreach(_._2.cancel())
   }
 
-  private def plan(): Unit = if (!isUnderWay && !closed) {
+  private def schedule(): Unit = if (!isUnderWay && !closed) {
     val pause = if (refused > 1) LongPause.toNanos else if (hasNews) pauseNanos else QuietPause.toNanos
     val due   = ended + pause
-    if (next.forall { case (planned, _) => planned - due > 0 }) {
+    if (next.forall { case (scheduled, _) => scheduled - due > 0 }) {
       next.foreach(_._2.cancel())
       val wait = (due - runtime.clock.nanos()).max(0L)
       next = Some(due -> worker.schedule(wait)(report()))
@@ -125,7 +125,7 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     ended = runtime.clock.nanos()
     refused = if (isAccepted) 0 else refused + 1
     isOfAllReaders ||= !isAccepted
-    if (isOfAllReaders || hasChanged) plan()
+    if (isOfAllReaders || hasChanged) schedule()
   }
 }
 

@@ -38,7 +38,7 @@ final class ShardReader(
   private val tasks                         = new CopyOnWriteArrayList[() => Unit]
 
   private var buffer     = RecordBuffer.at(start)
-  private val unplanned  = new UnplannedRecords
+  private val ahead      = new RecordsAhead
   private var fresh      = false
   private var requested  = false
   private val opened     = runtime.clock.nanos()
@@ -62,7 +62,7 @@ final class ShardReader(
       if (!closed) {
         fresh ||= records.nonEmpty || position != buffer.tip || (lastAnswer.isEmpty && !hasBegun)
         buffer = buffer.append(records, totals, position)
-        unplanned.append(records, totals, position)
+        ahead.append(records, totals, position)
         time = time.after(delivery.totals, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
         emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(runtime.clock.nanos()))
@@ -116,8 +116,8 @@ final class ShardReader(
   /** It has asked for memory that isn't there, or can't ask for more. */
   def isHeldUp: Boolean = memory.isWaiting || synchronized(!requested && !hasRoom(buffer.heap))
 
-  /** Once what is planned is dropped. */
-  private def isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom(unplanned.of(buffer).heap))
+  /** Once the batch's records are dropped. */
+  private def isFull = !isComplete && (if (requested) memory.isWaiting else !hasRoom(ahead.of(buffer).heap))
 
   /** Asks for more if there is room for it. Called after whatever may have made room. */
   def demand(): Unit = {
@@ -137,9 +137,9 @@ final class ShardReader(
 
   def shardIsClosed(): Unit = publisher.shardIsClosed()
 
-  /** The next batch starts at `position`, whatever was planned before: the order that commits it may have been lost. False as of [[dropTo]]. */
+  /** The next batch starts at `position`, whatever batch began before: the order that commits it may have been lost. False as of [[dropTo]]. */
   def startAt(position: ShardPosition): Boolean = {
-    synchronized(unplanned.startAnew())
+    synchronized(ahead.forgetBatch())
     dropTo(position)
   }
 
@@ -148,7 +148,7 @@ final class ShardReader(
     val freed = synchronized {
       buffer.dropTo(position).map { rest =>
         val before = buffer
-        unplanned.dropTo(position, isChanged = rest ne before)
+        ahead.dropTo(position, isChanged = rest ne before)
         buffer = rest
         before.heap - rest.heap
       }
@@ -157,11 +157,11 @@ final class ShardReader(
     freed.isDefined
   }
 
-  /** A batch is planned that ends there: what comes after it is what this reader holds ahead. Its records stay till they are committed. */
-  def plan(end: ShardPosition): Unit = synchronized(unplanned.plan(end))
+  /** A batch begins to run that ends there: what comes after it is what this reader holds ahead. Its records stay till they are committed. */
+  def beginBatch(end: ShardPosition): Unit = synchronized(ahead.beginBatch(end))
 
-  /** The batch that was planned is written. Returns its end where this reader is somewhere else and must be opened anew there. */
-  def commit(): Option[ShardPosition] = synchronized(unplanned.start).filterNot(dropTo)
+  /** The batch is written. Returns its end where this reader is somewhere else and must be opened anew there. */
+  def commit(): Option[ShardPosition] = synchronized(ahead.batchEnd).filterNot(dropTo)
 
   /** For a task that has taken what comes before `position`: the next answer's records, which stay in the buffer until the task comes again. None
     * where this reader is somewhere else by now: another task has taken more, or it is closed.
@@ -202,26 +202,26 @@ final class ShardReader(
 
   /** How far it is, with where a batch can end. */
   def status(spacing: BoundarySpacing): ReaderStatus = synchronized {
-    status.copy(boundaries = unplanned.boundariesOf(buffer, spacing))
+    status.copy(boundaries = ahead.boundariesOf(buffer, spacing))
   }
 
   def status: ReaderStatus = synchronized {
-    val ahead = unplanned.of(buffer)
+    val rest = ahead.of(buffer)
     ReaderStatus(
       shard = shard,
-      base = ahead.base,
-      position = ahead.tip,
+      base = rest.base,
+      position = rest.tip,
       boundaries = Boundaries.none(BoundarySpacing.none),
-      records = ahead.records,
-      bytes = ahead.bytes,
-      heap = KinesisRecord.heapOf(ahead.records, ahead.bytes),
+      records = rest.records,
+      bytes = rest.bytes,
+      heap = KinesisRecord.heapOf(rest.records, rest.bytes),
       room = share(),
       isFull = isFull,
-      oldestArrival = ahead.oldestArrival,
-      newestArrival = ahead.newestArrival,
+      oldestArrival = rest.oldestArrival,
+      newestArrival = rest.newestArrival,
       reached = time.reached,
       density = time.density,
-      starved = ahead.records == 0 && memory.isWaiting,
+      starved = rest.records == 0 && memory.isWaiting,
       isComplete = isComplete,
       millisBehind = lastAnswer.map(_.millisBehind),
       millisSinceAnswer = lastAnswer.map(a => millisSince(a.asOfNanos)),
@@ -252,14 +252,14 @@ final class ShardReader(
 
   private def millisSince(nanos: Long) = (runtime.clock.nanos() - nanos) / 1000000
 
-  /** What it has of the shard, planned or not. */
+  /** All that it holds of the shard. */
   private[reader] def contents: RecordBuffer = synchronized(buffer)
 
   /** An answer is on its way. */
   private[reader] def isAsking: Boolean = synchronized(requested)
 
-  /** Bytes of heap in records that are not planned yet. */
-  def held: Long = synchronized(unplanned.of(buffer).heap)
+  /** Bytes of heap in the records ahead of the batch. */
+  def held: Long = synchronized(ahead.of(buffer).heap)
 
   override def close(): Unit = {
     val (held, isFirst) = synchronized {
@@ -267,7 +267,7 @@ final class ShardReader(
       closed = true
       val all = buffer.heap
       buffer = RecordBuffer.at(buffer.base)
-      unplanned.forget()
+      ahead.forget()
       (all, isFirst)
     }
     publisher.close()

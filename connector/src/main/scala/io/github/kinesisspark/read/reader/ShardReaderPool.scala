@@ -94,7 +94,7 @@ final class ShardReaderPool(
     liveness = Some(order.liveness)
     renewLease(order.liveness.lease)
     // While a batch runs nobody waits for news; the order before the next batch asks for them.
-    reports.setPause(if (order.planned.isEmpty) order.pauseMillis.millis else ReportSchedule.QuietPause)
+    reports.setPause(if (order.batchEnds.isEmpty) order.pauseMillis.millis else ReportSchedule.QuietPause)
     val isNext = synchronized {
       if (closed || order.number <= applied) None
       else if (order.settings.isEmpty && order.number != applied + 1) Some(false)
@@ -126,8 +126,8 @@ final class ShardReaderPool(
     ordered = (if (order.settings.isDefined) Set.empty else ordered -- released) ++ order.read.iterator.map(_.shard)
     order.read.foreach(read)
     if (released.nonEmpty) byShard.forget(readers.contains)
-    order.planned.foreach { case (shard, end) => readers.get(shard).foreach(_.plan(end)) }
-    val changed = order.read.map(_.shard) ++ order.planned.map(_._1) ++ released
+    order.batchEnds.foreach { case (shard, end) => readers.get(shard).foreach(_.beginBatch(end)) }
+    val changed = order.read.map(_.shard) ++ order.batchEnds.map(_._1) ++ released
     // Only now: an order by which something is thrown has not been carried out.
     applied = order.number
     change(changed, isNews = changed.nonEmpty)

@@ -27,11 +27,11 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
   }
 
   /** In a batch that ends there. */
-  private def planned(known: ReaderOrders, ends: (Int, ShardPosition)*) =
-    known.plan(ends.map { case (n, end) => shard(n) -> end }.toVector).get._1
+  private def begun(known: ReaderOrders, ends: (Int, ShardPosition)*) =
+    known.beginBatch(ends.map { case (n, end) => shard(n) -> end }.toVector).get._1
 
   describe("the shards of an executor that is lost within a batch") {
-    val batch = planned(orders(task(0, 0), task(1, 0), task(2, 0)), 0 -> after(7), 2 -> ShardPosition.ShardEnd)
+    val batch = begun(orders(task(0, 0), task(1, 0), task(2, 0)), 0 -> after(7), 2 -> ShardPosition.ShardEnd)
 
     it("are read from where the batch ends, but for those that it ends, by an executor that has read nothing") {
       val (now, sent) = left(1 -> batch).reassigned(Set(executor(1)), Set(executor(2))).get
@@ -45,7 +45,7 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
     }
 
     it("are divided among those that read, which keep their own and have the batch's records dropped only after it") {
-      val second      = planned(orders(task(3, 0)), 3 -> after(3))
+      val second      = begun(orders(task(3, 0)), 3 -> after(3))
       val (now, sent) =
         left(1 -> batch, 2 -> second, 3 -> orders(task(4, 0)))
           .reassigned(Set(executor(1)), Set(executor(2), executor(3)))

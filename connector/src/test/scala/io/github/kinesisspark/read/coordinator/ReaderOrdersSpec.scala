@@ -19,8 +19,8 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       commit: Boolean = false,
       read: Seq[ReadOrder.Task] = Nil,
       release: Seq[ShardKey] = Nil,
-      planned: Seq[(ShardKey, AfterSequenceNumber)] = Nil
-  ) = Changes(isOfAllShards, commit, read.toVector, release.toVector, planned.toVector)
+      batchEnds: Seq[(ShardKey, AfterSequenceNumber)] = Nil
+  ) = Changes(isOfAllShards, commit, read.toVector, release.toVector, batchEnds.toVector)
 
   private val (first, _) = next(ReaderOrders.none, task(0, 0), task(1, 0)).get
 
@@ -33,23 +33,23 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       (second.number, second.awaited) shouldBe ((2, 2))
     }
 
-    it("commit a planned batch in one word, after which only reports that come after it count") {
-      val (planned, ends) = first.plan(Vector(shard(0) -> after(7))).get
-      ends shouldBe changes(planned = Seq(shard(0) -> after(7)))
-      val (committed, changed) = next(planned, task(0, 7), task(1, 0)).get
+    it("commit a batch in one word, after which only reports that come after it count") {
+      val (begun, ends) = first.beginBatch(Vector(shard(0) -> after(7))).get
+      ends shouldBe changes(batchEnds = Seq(shard(0) -> after(7)))
+      val (committed, changed) = next(begun, task(0, 7), task(1, 0)).get
       changed shouldBe changes(commit = true)
-      (planned.awaited, committed.number, committed.awaited) shouldBe ((1, 3, 3))
+      (begun.awaited, committed.number, committed.awaited) shouldBe ((1, 3, 3))
       next(committed, task(0, 7), task(1, 0)) shouldBe None
     }
 
     it("name all shards from where a batch ends if readers are missing while it runs, but for those that it ends") {
-      val (planned, _)       = first.plan(Vector(shard(0) -> after(7))).get
-      val (renewed, changed) = planned.renewed.get
+      val (begun, _)         = first.beginBatch(Vector(shard(0) -> after(7))).get
+      val (renewed, changed) = begun.renewed.get
       changed.copy(read = changed.read.sortBy(_.shard.shardId)) shouldBe
         changes(isOfAllShards = true, read = Seq(task(0, 7), task(1, 0)))
       (renewed.number, renewed.epoch) shouldBe ((3, 3))
       next(renewed, task(0, 7), task(1, 0)) shouldBe None
-      val (ended, _) = first.plan(Vector(shard(0) -> ShardPosition.ShardEnd)).get
+      val (ended, _) = first.beginBatch(Vector(shard(0) -> ShardPosition.ShardEnd)).get
       ended.renewed.get._2 shouldBe changes(isOfAllShards = true, read = Seq(task(1, 0)))
       next(ended.renewed.get._1, task(1, 0)) shouldBe None
     }
@@ -67,9 +67,9 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
 
     it("have an epoch that grows with each change of shards, and not while a batch moves on in the same ones") {
       first.epoch shouldBe 1
-      val (planned, _)   = first.plan(Vector(shard(0) -> after(7))).get
-      val (committed, _) = next(planned, task(0, 7), task(1, 3)).get
-      (planned.epoch, committed.number, committed.epoch) shouldBe ((1, 3, 1))
+      val (begun, _)     = first.beginBatch(Vector(shard(0) -> after(7))).get
+      val (committed, _) = next(begun, task(0, 7), task(1, 3)).get
+      (begun.epoch, committed.number, committed.epoch) shouldBe ((1, 3, 1))
       next(committed, task(0, 7)).get._1.epoch shouldBe 4
       next(committed, task(0, 7), task(1, 3), task(2, 0)).get._1.epoch shouldBe 4
       next(committed, task(0, 7), task(2, 0)).get._1.epoch shouldBe 4
@@ -83,9 +83,9 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       )
     }
 
-    it("name a shard that continues elsewhere than was planned") {
-      val (planned, _) = first.plan(Vector(shard(0) -> after(7))).get
-      next(planned, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
+    it("name a shard that continues elsewhere than its batch ended") {
+      val (begun, _) = first.beginBatch(Vector(shard(0) -> after(7))).get
+      next(begun, task(0, 3), task(1, 0)).map(_._2) shouldBe Some(changes(commit = true, read = Seq(task(0, 3))))
     }
 
     it("count as reported by the report of the first one, however often they are repeated unchanged") {
@@ -94,9 +94,9 @@ class ReaderOrdersSpec extends AnyFunSpec with Matchers {
       next(first.undone(1), task(0, 0)).get._1.awaited shouldBe 2
     }
 
-    it("name all shards again after one that may be lost, and none is planned until then") {
+    it("name all shards again after one that may be lost, and no batch begins until then") {
       val (second, _) = next(first, task(0, 5)).get
-      second.undone(order = 2).plan(Vector(shard(0) -> after(7))) shouldBe None
+      second.undone(order = 2).beginBatch(Vector(shard(0) -> after(7))) shouldBe None
       val (third, changed) = next(second.undone(order = 2), task(0, 5)).get
       changed shouldBe changes(isOfAllShards = true, read = Seq(task(0, 5)))
       // An older one doesn't matter any more.

@@ -129,7 +129,7 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       channel.read(3)
       readers.begin(await(readers, patience = 1.minute).admit(Admission.Limits.none, fairnessOffset = 1).slices)
       channel.taken.map(_.settings.isDefined) shouldBe Vector(true, false)
-      channel.taken.last.planned should not be empty
+      channel.taken.last.batchEnds should not be empty
     }
   }
 

@@ -60,7 +60,7 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
           commit = false,
           read,
           release = if (read.isEmpty) Vector(shard(0)) else Vector.empty,
-          planned = Vector.empty,
+          batchEnds = Vector.empty,
           driverNanos = runtime.clock.nanos(),
           Liveness.Heartbeats,
           BoundarySpacing.none,

@@ -88,13 +88,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.takeUnreported() shouldBe true
     }
 
-    it("reports what comes after a planned batch, and keeps its records until it is committed") {
+    it("reports what comes after a batch that began, and keeps its records until it is committed") {
       val s      = new Setting
       def status = s.reader.status(BoundarySpacing(32, None))
       def ends   = status.boundaries.all.map(_.last)
       s.reader.demand()
       s.bring(after(3), record(1), record(2), record(3))
-      s.reader.plan(after(2))
+      s.reader.beginBatch(after(2))
       (status.base, status.position, status.records, ends) shouldBe ((after(2), after(3), 1, Vector(number(3))))
       s.bring(after(4), record(4))
       (status.base, status.position, status.records, ends) shouldBe ((
@@ -110,11 +110,11 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       (status.base, status.records) shouldBe ((after(2), 2))
     }
 
-    it("that is behind the end of a planned batch reports where it is, and from that end on once it is there") {
+    it("that is behind the end of a batch that began reports where it is, and from that end on once it is there") {
       val s = new Setting
       s.reader.demand()
       s.bring(after(1), record(1))
-      s.reader.plan(after(3))
+      s.reader.beginBatch(after(3))
       s.reader.status.base shouldBe after(0)
       s.bring(after(4), record(2), record(3), record(4))
       s.reader.status.base shouldBe after(3)
@@ -124,7 +124,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("returns where to open anew if it isn't at the end of the committed batch") {
       val s = new Setting
       s.reader.commit() shouldBe None
-      s.reader.plan(after(3))
+      s.reader.beginBatch(after(3))
       s.reader.commit() shouldBe Some(after(3))
     }
 
@@ -135,7 +135,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val s = new Setting
         s.reader.demand()
         s.bring(after(3), record(1), record(2), record(3))
-        s.reader.plan(after(1))
+        s.reader.beginBatch(after(1))
         s.reader.startAt(start) shouldBe true
         s.reader.status.base shouldBe start
         s.reader.commit() shouldBe None
@@ -147,14 +147,14 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting
       s.reader.demand()
       s.bring(after(1), record(1))
-      s.reader.plan(after(2))
+      s.reader.beginBatch(after(2))
       s.bring(after(3), record(2), record(3))
       s.reader.advance(after(1)) should not be empty
       s.reader.commit() shouldBe None
       s.reader.status.base shouldBe after(2)
     }
 
-    it("keeps planned records until they are committed") {
+    it("keeps a batch's records until it is committed") {
       val s = new Setting
       s.reader.demand()
       s.bring(after(2), record(1), record(2))

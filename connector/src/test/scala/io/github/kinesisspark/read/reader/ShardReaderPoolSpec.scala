@@ -31,7 +31,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       liveness: Liveness = Liveness.Heartbeats,
       driverNanos: Long = System.nanoTime(),
       commit: Boolean = false,
-      planned: Vector[(ShardKey, ShardPosition)] = Vector.empty
+      batchEnds: Vector[(ShardKey, ShardPosition)] = Vector.empty
   ) = ReadOrder(
     config.sourceId,
     number,
@@ -39,7 +39,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
     commit,
     read = Vector.empty,
     release = Vector.empty,
-    planned,
+    batchEnds,
     driverNanos,
     liveness,
     BoundarySpacing.none,
@@ -126,15 +126,16 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
         sent.add(report)
         Future.successful(true)
       }
-      def applied()            = sent.poll(1, TimeUnit.MINUTES).applied
-      def until(number: Long)  = Iterator.continually(applied()).find(_ == number)
-      def plan(number: Long)   = readers.applyOrder(order(number, planned = Vector(shard(0) -> ShardPosition.ShardEnd)))
+      def applied()           = sent.poll(1, TimeUnit.MINUTES).applied
+      def until(number: Long) = Iterator.continually(applied()).find(_ == number)
+      def begin(number: Long) =
+        readers.applyOrder(order(number, batchEnds = Vector(shard(0) -> ShardPosition.ShardEnd)))
       def commit(number: Long) = readers.applyOrder(order(number, commit = true))
       readers.applyOrder(order(number = 1, isOfAllShards = true))
       val began = System.nanoTime()
       readers.applyOrder(order(number = 2))
       until(2)
-      plan(3)
+      begin(3)
       // Tasks count what they have read.
       readers.count(UserRecordCount.none)
       until(3)
@@ -142,7 +143,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       // The last report may still be on its way, and the next must not be: it would go before the answer.
       whileNothingIsReported {
         for (number <- 4L to 22L by 2) {
-          plan(number)
+          begin(number)
           commit(number + 1).flatMap(_.report).map(_.applied) shouldBe Some(number + 1)
         }
       }
