@@ -36,7 +36,6 @@ final class ShardConsumer(
   private val log      = LoggerFactory.getLogger(classOf[ShardConsumer])
   private var position = range.start
   private var current  = Iterator[KinesisRecord]()
-  private var begun    = false
   private var finished = range.start == range.end
   private var source   = Option.empty[Source]
   private val news     = () => wakeUp.signal()
@@ -98,24 +97,18 @@ final class ShardConsumer(
   }
 
   private def accept(from: Source, head: RecordBuffer.Head): Unit = {
-    val all    = head.records.toArray
-    val within = RangeEnds.before(range.end, all)
+    val isFirst = position == range.start
+    val all     = head.records.toArray
+    val within  = RangeEnds.before(range.end, all)
     if (from.isOwn) sources.readAgain(range.shard, within)
     position = head.until
     current = within.iterator
     val now = reached(from, all)
-    if (within.nonEmpty || now == RangeEnds.AtEnd) checkBeginning(within)
-    now match {
-      case RangeEnds.Before => ()
-      case RangeEnds.AtEnd  => close()
-      case RangeEnds.Passed => lose(None): Unit
+    if (now == RangeEnds.Passed) lose(None): Unit
+    else {
+      if (isFirst && !RangeEnds.hasFirst(range.start, within.headOption.map(_.sequenceNumber))) report(None)
+      if (now == RangeEnds.AtEnd) close()
     }
-  }
-
-  /** @param records the first of the range, if it has any */
-  private def checkBeginning(records: Array[KinesisRecord]): Unit = if (!begun) {
-    begun = true
-    if (!RangeEnds.hasFirst(range.start, records.headOption.map(_.sequenceNumber))) report(None)
   }
 
   /** A reader that stops at the range's end has looked behind it. */
