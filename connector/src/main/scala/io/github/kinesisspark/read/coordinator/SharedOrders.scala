@@ -98,7 +98,8 @@ final class SharedOrders(implicit runtime: Runtime) {
     }
   }
 
-  private def notDone(executor: String, order: Long): Unit = synchronized {
+  /** Called with the lock. */
+  private def notDone(executor: String, order: Long): Unit = {
     undone += executor -> order.max(undone.getOrElse(executor, order))
     reports.signal()
   }

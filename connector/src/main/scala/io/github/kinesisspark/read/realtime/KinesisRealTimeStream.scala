@@ -16,18 +16,14 @@ import io.github.kinesisspark.read.stream.{KinesisStream, QueryHost}
 final class KinesisRealTimeStream(options: SourceOptions, host: QueryHost, driver: DriverRuntime)
     extends KinesisStream(options, host, driver)
     with SupportsRealTimeMode {
-  private var realTimeMode = Option.empty[RealTimeMode]
-
-  override def prepareForRealTimeMode(): Unit = {
-    val mode = new RealTimeMode(source)
-    realTimeMode = Some(mode)
-    use(mode)
-  }
+  override def prepareForRealTimeMode(): Unit = mode = new RealTimeMode(source)
 
   override def planInputPartitions(start: Offset): Array[InputPartition] = realTime.begin(start).toArray
 
   override def mergeOffsets(offsets: Array[PartitionOffset]): Offset = realTime.end(offsets.toSeq)
 
-  private def realTime =
-    realTimeMode.getOrElse(throw new IllegalStateException("a real-time batch of a query in another mode"))
+  private def realTime = mode match {
+    case own: RealTimeMode => own
+    case _                 => throw new IllegalStateException("a real-time batch of a query in another mode")
+  }
 }

@@ -22,12 +22,11 @@ class KinesisStream(options: SourceOptions, host: QueryHost, driver: DriverRunti
     extends MicroBatchStream
     with SupportsTriggerAvailableNow
     with ReportsSourceMetrics {
-  private[read] val source     = new QuerySource(options, host, driver)
-  private val microBatchMode   = new MicroBatchMode(source)
-  private var mode: SourceMode = microBatchMode
+  private[read] val source   = new QuerySource(options, host, driver)
+  private val microBatchMode = new MicroBatchMode(source)
 
-  /** From now on. */
-  private[read] def use(other: SourceMode): Unit = mode = other
+  /** Who plans. Real-time mode takes its place before the first batch. */
+  private[read] var mode: SourceMode = microBatchMode
 
   override def initialOffset(): Offset = KinesisSourceOffset(KinesisOffset.initial)
 
