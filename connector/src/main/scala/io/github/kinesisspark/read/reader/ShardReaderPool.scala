@@ -10,14 +10,14 @@ import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ClientKind, ClientLease}
+import io.github.kinesisspark.aws.ClientKind
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
 import io.github.kinesisspark.read.plan.BoundarySpacing
 
 /** The shard readers of one source in one executor, kept across micro-batches.
   *
-  * Holds what they share: memory, clients, and the moment somebody has news. The driver says which shards are read here, and that
-  * it still has them read, as [[Liveness]] describes.
+  * Holds what they share: memory, clients ([[ReadingClients]]), counts ([[PoolTelemetry]]), and the moment somebody has news ([[ReportSchedule]]). The driver
+  * says which shards are read here, and that it still has them read, as [[Liveness]] describes.
   *
   * @param send sends a report to the driver; whether it could make use of it. Must not block
   */
@@ -32,26 +32,21 @@ final class ShardReaderPool(
 
   private[reader] val memory = shared.memory.join(config.bufferBytes)
 
-  private val log           = LoggerFactory.getLogger(classOf[ShardReaderPool])
-  private val rereadBytes   = new AtomicLong
-  private val rereadRecords = new AtomicLong
-  private val reads         = new AtomicReference(ReadCount.none)
-  private val delivered     = new AtomicReference(UserRecordCount.none)
-  private val byShard       = new ShardTelemetry(countsChanged)
-  private val telemetry     = new FanOutTelemetry(byShard, countsChanged)
-  val polled                = new PollingTelemetry(byShard)
-  private val starts        = StartSchedule.ofReaders
-  private val pollers       =
+  /** Whether some executor has read for this query before. */
+  @volatile private var hasRead = false
+
+  private val log       = LoggerFactory.getLogger(classOf[ShardReaderPool])
+  private val telemetry = new PoolTelemetry(shard => change(Some(shard), isNews = false))
+  private val clients   = new ReadingClients(config, shared.clients, () => hasRead)
+  private val starts    = StartSchedule.ofReaders
+  private val pollers   =
     new PollingPublisherFactory(
-      reach(_, ClientKind.Calls),
+      clients.of(_, ClientKind.Calls),
       worker,
-      polled,
+      telemetry.polled,
       Some(starts),
       config.polling
     )
-
-  /** Whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake. */
-  @volatile private var hasRead = false
 
   private val id      = shared.newPool()
   private val clock   = new DriverClock
@@ -74,7 +69,6 @@ final class ShardReaderPool(
   // All below is guarded by `this`.
   private var unwanted                            = Map.empty[ShardKey, Long]
   private val readers                             = mutable.LinkedHashMap.empty[ShardKey, ShardReader]
-  private val clients                             = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
   private var publisher: ResolvedPublisher        = ResolvedPublisher.Polling
   private var publishers: RecordPublisher.Factory = pollers
   private var closed                              = false
@@ -88,7 +82,7 @@ final class ShardReaderPool(
 
   /** Carries an order out. Nothing where a later one has come before, or the readers are closed. */
   def applyOrder(order: ReadOrder): Option[OrderAnswer] = {
-    reachAll(order)
+    prepareClients(order)
     updateClock(order.driverNanos)
     hasRead ||= order.hasRead
     liveness = Some(order.liveness)
@@ -125,7 +119,7 @@ final class ShardReaderPool(
     released.foreach(drop)
     ordered = (if (order.settings.isDefined) Set.empty else ordered -- released) ++ order.read.iterator.map(_.shard)
     order.read.foreach(read)
-    if (released.nonEmpty) byShard.forget(readers.contains)
+    if (released.nonEmpty) telemetry.forget(readers.contains)
     order.batchEnds.foreach { case (shard, end) => readers.get(shard).foreach(_.beginBatch(end)) }
     val changed = order.read.map(_.shard) ++ order.batchEnds.map(_._1) ++ released
     // Only now: an order by which something is thrown has not been carried out.
@@ -217,33 +211,11 @@ final class ShardReaderPool(
       now,
       some.map(_.status(spacing)),
       gone,
-      counts = (if (what.isOfAllReaders) (byShard.shards ++ own.map(_.shard)).toVector.distinct else what.changed)
-        .flatMap(shard => countsOf(shard).map(shard -> _)),
+      if (what.isOfAllReaders) telemetry.allCounts(own.map(_.shard)) else telemetry.counts(what.changed),
       what.hasNews,
-      ReaderTotals(
-        bufferedBytes = own.map(_.held).sum,
-        rereadBytes = rereadBytes.get,
-        rereadRecords = rereadRecords.get,
-        reads = reads.get,
-        sdkReads = byShard.readsBySdk,
-        delivered = delivered.get,
-        polling = polled.report,
-        subscriptions = publisher match {
-          case ResolvedPublisher.Polling   => None
-          case _: ResolvedPublisher.FanOut => Some(telemetry.report)
-        }
-      )
+      telemetry.totals(own.map(_.held).sum, isFanOut)
     )
   }
-
-  private def countsOf(shard: ShardKey) = {
-    val counts = byShard.of(shard)
-    telemetry
-      .isLive(shard)
-      .fold(counts)(live => Some(counts.getOrElse(ShardCounts.none).copy(isSubscribed = Some(live))))
-  }
-
-  private def countsChanged(shard: ShardKey): Unit = change(Some(shard), isNews = false)
 
   /** The range's records, if the shard's reader holds all of them. */
   def slice(range: ShardRange): Option[Iterator[KinesisRecord]] =
@@ -260,7 +232,7 @@ final class ShardReaderPool(
     * @param onNews called when there may be more to take, or the reader fails; must not block
     */
   def follow(shard: ShardKey, from: ShardPosition, by: ResolvedPublisher, onNews: () => Unit): ShardReader = {
-    lease(shard.stream, kindOf(by))
+    clients.prepare(shard.stream, kindOf(by))
     val reader = synchronized {
       require(!closed, s"the readers of ${config.sourceId} are closed")
       readBy(by)
@@ -284,32 +256,30 @@ final class ShardReaderPool(
   def hasEverRead: Boolean = hasRead
 
   /** Counts what tasks have read from Kinesis again. */
-  def countAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = {
-    rereadBytes.addAndGet(RecordTotals.of(records).bytes)
-    rereadRecords.addAndGet(records.length.toLong)
-    byShard.reread(shard, records.length.toLong)
-  }
+  def countAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = telemetry.reread(shard, records)
+
+  /** Counts the calls of tasks' own pollers. */
+  def polled: PollingTelemetry = telemetry.polled
 
   /** Counts what tasks have read here. */
   def count(records: UserRecordCount): Unit = {
-    delivered.updateAndGet(_.and(records))
+    telemetry.deliver(records)
     change(Nil, isNews = true)
   }
 
   override def close(): Unit = {
     wakeUp.cancel()
     reports.close()
-    val (own, leases) = synchronized {
+    val own = synchronized {
       closed = true
-      val all = (readers.values.toVector, clients.values.toVector)
+      val all = readers.values.toVector
       readers.clear()
-      clients.clear()
       all
     }
     own.foreach(_.close())
     // Whoever deregisters the consumers next must not do it under a subscription.
-    if (!telemetry.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.sourceId)
-    leases.foreach(_.close())
+    if (!telemetry.subscribed.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.sourceId)
+    clients.close()
     memory.close()
   }
 
@@ -334,9 +304,9 @@ final class ShardReaderPool(
       case fanOut: ResolvedPublisher.FanOut =>
         new FanOutPublisherFactory(
           fanOut,
-          reach(_, ClientKind.Subscriptions),
+          clients.of(_, ClientKind.Subscriptions),
           worker,
-          telemetry,
+          telemetry.subscribed,
           starts,
           pollers,
           isNamedSince
@@ -354,7 +324,7 @@ final class ShardReaderPool(
         publishers,
         memory,
         () => memory.share,
-        count(shard, _),
+        telemetry.read(shard, _),
         () => notifyNews(shard)
       )
     readers(shard) = reader
@@ -366,42 +336,19 @@ final class ShardReaderPool(
     change(Some(shard), isNews = false)
   }
 
-  private def count(shard: ShardKey, read: RecordTotals): Unit = {
-    val one = ReadCount(1, read.records, read.bytes)
-    reads.updateAndGet(_.and(one)): Unit
-    byShard.read(shard, one)
-  }
-
-  /** The clients of the readers that an order opens. Made before, as making one takes its time, in which nobody should wait for the lock. */
-  private def reachAll(order: ReadOrder): Unit = {
+  /** Makes the clients of the readers that an order opens, before the lock is taken. */
+  private def prepareClients(order: ReadOrder): Unit = {
     val (by, before) = synchronized {
       order.settings.fold((publisher, Set.empty[StreamArn]))(settings =>
         (settings.publisher, readers.keysIterator.map(_.stream).toSet)
       )
     }
-    (before ++ order.read.iterator.map(_.shard.stream)).foreach(lease(_, kindOf(by)))
+    (before ++ order.read.iterator.map(_.shard.stream)).foreach(clients.prepare(_, kindOf(by)))
   }
 
   private def kindOf(publisher: ResolvedPublisher) = publisher match {
     case ResolvedPublisher.Polling   => ClientKind.Calls
     case _: ResolvedPublisher.FanOut => ClientKind.Subscriptions
-  }
-
-  /** Made without the lock. Where two threads make one, the first one counts. One that is made after the readers are closed is closed, too. */
-  private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
-    synchronized(clients.get((stream, kind))).getOrElse {
-      val made = newLease(stream, kind)
-      val kept = synchronized(Option.unless(closed)(clients.getOrElseUpdate((stream, kind), made)))
-      if (!kept.contains(made)) made.close()
-      kept.getOrElse(made)
-    }
-
-  private def reach(stream: StreamArn, kind: ClientKind) =
-    ReadingClient.of(lease(stream, kind), () => hasRead)
-
-  private def newLease(stream: StreamArn, kind: ClientKind): ClientLease = {
-    val access = config.streams(stream)
-    shared.clients.lease(access.client, access.region, kind)
   }
 
   private def notifyNews(shard: ShardKey): Unit = {

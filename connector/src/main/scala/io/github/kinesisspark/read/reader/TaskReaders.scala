@@ -1,11 +1,9 @@
 package io.github.kinesisspark.read.reader
 
-import scala.collection.mutable
-
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ClientKind, ClientLease}
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange, StreamArn}
+import io.github.kinesisspark.aws.ClientKind
+import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
 import io.github.kinesisspark.read.reader.TaskReaders._
 
@@ -24,7 +22,7 @@ final class TaskReaders(
   import shared.{runtime, worker}
 
   private val log      = LoggerFactory.getLogger(classOf[TaskReaders])
-  private val clients  = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
+  private val clients  = new ReadingClients(config, shared.clients, () => live.exists(_.hasEverRead))
   private lazy val own = {
     hasOwn = true
     shared.memory.join(config.bufferBytes)
@@ -32,7 +30,7 @@ final class TaskReaders(
   private var hasOwn = false
 
   private lazy val pollers = new PollingPublisherFactory(
-    reach(_, ClientKind.Calls),
+    clients.of(_, ClientKind.Calls),
     worker,
     live.fold(new PollingTelemetry(ShardTelemetry.ignored))(_.polled),
     starts = None,
@@ -43,7 +41,7 @@ final class TaskReaders(
   private lazy val subscribers = config.batch.collect { case fanOut: ResolvedPublisher.FanOut =>
     new FanOutPublisherFactory(
       fanOut,
-      reach(_, ClientKind.Subscriptions),
+      clients.of(_, ClientKind.Subscriptions),
       worker,
       new FanOutTelemetry(ShardTelemetry.ignored),
       StartSchedule.ofReaders,
@@ -79,8 +77,7 @@ final class TaskReaders(
 
   override def close(): Unit = {
     if (hasOwn) own.close()
-    clients.values.foreach(_.close())
-    clients.clear()
+    clients.close()
   }
 
   private def open(range: ShardRange, publishers: RecordPublisher.Factory): ShardReader = {
@@ -99,12 +96,6 @@ final class TaskReaders(
     )
     if (range.end == ShardPosition.ShardEnd) reader.shardIsClosed()
     reader
-  }
-
-  private def reach(stream: StreamArn, kind: ClientKind) = {
-    val access = config.streams(stream)
-    val lease  = clients.getOrElseUpdate((stream, kind), shared.clients.lease(access.client, access.region, kind))
-    ReadingClient.of(lease, () => live.exists(_.hasEverRead))
   }
 }
 
