@@ -21,6 +21,7 @@ object Generators {
   def emptyStatus(shard: ShardKey): ReaderStatus = ReaderStatus(
     shard,
     base = TrimHorizon,
+    first = None,
     position = TrimHorizon,
     boundaries = Boundaries.none(BoundarySpacing.none),
     records = 0,

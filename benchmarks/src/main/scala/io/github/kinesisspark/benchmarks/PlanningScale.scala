@@ -107,6 +107,7 @@ object PlanningScale {
       key -> ReaderStatus(
         key,
         at(s, 0),
+        first = None,
         at(s, 100),
         Boundaries.none(spacing(n)).add(new RecordBuffer.Packed(held), 0, held.length),
         100,

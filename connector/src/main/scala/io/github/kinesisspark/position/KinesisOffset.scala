@@ -32,7 +32,7 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
         s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
       )
     end.shards.flatMap { case (shard, to) =>
-      val from = this.progress(shard).map(_.position).orElse(to.firstPosition).getOrElse(to.position)
+      val from = to.firstPosition.orElse(this.progress(shard).map(_.position)).getOrElse(to.position)
       Option.when(from != to.position)(ShardRange(shard, from, to.position))
     }.toVector
   }
@@ -62,7 +62,9 @@ object StreamOffset {
 }
 
 /** @param position      what is read so far
-  * @param firstPosition where the shard began, in the one offset that first names it: a batch's start doesn't know it yet
+  * @param firstPosition where the shard begins in this batch, if the batch's start doesn't say it, or doesn't say it exactly: it doesn't name the shard,
+  *                      or says a time. What the first record since a time is may depend on when Kinesis is asked, as records may arrive with earlier
+  *                      times than those before them
   */
 final case class ShardProgress(position: ShardPosition, firstPosition: Option[ShardPosition] = None) {
   def isAtEnd: Boolean = position == ShardPosition.ShardEnd

@@ -7,10 +7,10 @@ import scala.util.control.NonFatal
   * {{{
   * {"version":1,"streams":{"arn:aws:kinesis:...":{"created":1700000000000,"completeTo":1700000500000,"shards":{
   *    "shardId-000000000000":"4959...",                                   read up to this record
-  *    "shardId-000000000001":{"from":"TRIM_HORIZON","to":"4959..."}}}}}   first named here, began at "from"
+  *    "shardId-000000000001":{"from":"TRIM_HORIZON","to":"4959..."}}}}}   begins in this batch, at "from"
   * }}}
   *
-  * Where several shards that are first named begin at the same position, it is said once, which keeps the first offset of ten
+  * Where several shards begin at the same position, it is said once, which keeps the first offset of ten
   * thousand shards small:
   *
   * {{{

@@ -107,6 +107,12 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       KinesisOffset.initial.rangesTo(end) shouldBe Vector(ShardRange(shard(0), AtTimestamp(7), after(9)))
     }
 
+    it("begin at the first record that was seen of a shard that the start offset has at a time") {
+      val start = offset(0 -> ShardProgress(AtTimestamp(7)))
+      val end   = offset(0 -> ShardProgress(after(9), firstPosition = Some(AtSequenceNumber(number(5)))))
+      start.rangesTo(end) shouldBe Vector(ShardRange(shard(0), AtSequenceNumber(number(5)), after(9)))
+    }
+
     it("leave out shards that entered without being read, and shards that left at their end") {
       val start = offset(0 -> ShardProgress(ShardEnd))
       val end   = offset(1 -> ShardProgress(TrimHorizon, firstPosition = Some(TrimHorizon)))

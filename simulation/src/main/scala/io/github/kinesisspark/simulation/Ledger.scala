@@ -88,6 +88,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   def planned(from: String, to: String): Unit = {
     val (start, end) = (OffsetJson.read(from), OffsetJson.read(to))
     if (start.streams.isEmpty) this.start = end
+    end.shards.foreach { case (key, progress) => beginsInTime(key, progress.firstPosition) }
     val before = start.shards.toMap
     val after  = end.shards.toMap
     last = after.keys
@@ -106,6 +107,26 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       }
     }
   }
+
+  /** A shard that begins at a time does so with a record that is not too late. One may be given by its number. */
+  private def beginsInTime(key: ShardKey, from: Option[ShardPosition]): Unit = from.foreach {
+    case ShardPosition.AtSequenceNumber(number) if !source.position.exists(_.startsWith("{")) =>
+      val shard = shardOf(key)
+      val index = shard.indexAbove(BigInt(number.text) - 1)
+      val sure  = shard.records.indexWhere(_.arrived >= timeOf(key))
+      if (sure >= 0 && index > sure) fail(s"$key begins with record $index, and record $sure arrived in time")
+    case _ => ()
+  }
+
+  /** The time that the stream's shards begin at. Where no offset has it any more, a later one. */
+  private def timeOf(key: ShardKey): Long =
+    source.position
+      .flatMap(ShardPosition.decode(_).toOption)
+      .orElse(start.streams.get(key.stream).flatMap(_.shards.values.map(_.position).find(isTime)))
+      .collect { case ShardPosition.AtTimestamp(time) => time }
+      .getOrElse(world.stream(key.stream.name).now)
+
+  private def isTime(position: ShardPosition) = position.isInstanceOf[ShardPosition.AtTimestamp]
 
   /** Whether the last batch has a shard that listings may lack. */
   private[simulation] def isAhead: Boolean =
@@ -270,7 +291,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   }
 
   private def isTimed(key: ShardKey) =
-    start.progress(key).exists(p => p.firstPosition.getOrElse(p.position).isInstanceOf[ShardPosition.AtTimestamp])
+    start.progress(key).exists(p => isTime(p.firstPosition.getOrElse(p.position)))
 
   /** It was there when the query began. */
   private def isFirst(key: ShardKey) = start.progress(key).isDefined

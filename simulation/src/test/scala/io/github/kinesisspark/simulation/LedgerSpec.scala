@@ -6,7 +6,13 @@ import org.scalatest.LoneElement
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd, TrimHorizon}
+import io.github.kinesisspark.position.ShardPosition.{
+  AfterSequenceNumber,
+  AtSequenceNumber,
+  AtTimestamp,
+  ShardEnd,
+  TrimHorizon
+}
 import io.github.kinesisspark.position._
 
 class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
@@ -106,6 +112,21 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
         source.planned(offset(shard -> at(after(2))), offset(shard -> at(ShardEnd), child -> at(TrimHorizon)))
         wrong should have size 4
         Seq("goes back", "is left out", "begins before").foreach(what => wrong.mkString("\n") should include(what))
+      }
+    }
+
+    it("is a shard that begins later than with the first record since the query's time") {
+      new Fixture {
+        private def begunAt(i: Int) =
+          offset(
+            shard -> ShardProgress(after(3), Some(AtSequenceNumber(SequenceNumber(shard.records(i).number.toString))))
+          )
+        val time: String = offset(shard -> at(AtTimestamp(shard.records.head.arrived)))
+        source.planned(OffsetJson.write(KinesisOffset.initial), time)
+        source.planned(time, begunAt(0))
+        wrong shouldBe empty
+        source.planned(time, begunAt(1))
+        wrong.loneElement should include("record 0 arrived in time")
       }
     }
 

@@ -27,13 +27,15 @@ object CurrentEnds {
     val (missing, tips) = ProbeClients
       .using(catalog.clients, catalog.access) { ends =>
         Parallel.map(open) { shard =>
-          try Right(shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now).end)
+          try Right(shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now))
           catch { case e: KinesisException if e.reason == FailureReason.NotFound => Left(shard -> e) }
         }
       }
       .partitionMap(identity)
     val gone = catalog.gone(missing.map(_._1))
     missing.collectFirst { case (shard, cause) if !gone(shard) => throw cause }
-    if (missing.nonEmpty) Left(missing.map(_._1)) else Right(Stops(closed.map(_._1 -> ShardEnd).toMap ++ tips, now))
+    def stops  = closed.map(_._1 -> ShardEnd) ++ tips.map { case (shard, tip) => shard -> tip.end }
+    def firsts = tips.flatMap { case (shard, tip) => tip.first.map(shard -> _) }
+    if (missing.nonEmpty) Left(missing.map(_._1)) else Right(Stops(stops.toMap, now, firsts.toMap))
   }
 }

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.catalog
 import scala.annotation.tailrec
 
 import io.github.kinesisspark.position.ShardPosition._
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.LatestPositionSearch
 
 /** Turns what is meant ("now", "up to noon", "from the oldest record on") into positions that stay what they are: sequence numbers.
@@ -52,8 +52,10 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
     }
 
     val first = looks.at(shard, from, MostRecords)
-    if (isDone(first)) done(first).copy(size = Option.when(!first.records.exists(isLate))(Size(first)))
-    else search(LatestPositionSearch(now, first.records.last.arrivalMillis), first)
+    val tip   =
+      if (isDone(first)) done(first).copy(size = Option.when(!first.records.exists(isLate))(Size(first)))
+      else search(LatestPositionSearch(now, first.records.last.arrivalMillis), first)
+    tip.copy(first = first.records.headOption.map(_.number))
   }
 
   /** Where a reader would begin that starts with what arrived at a time; the tip, if nothing did. */
@@ -84,8 +86,14 @@ object ShardEnds {
   /** @param end    exact
     * @param newest when the last record before it arrived, about
     * @param size   of what there is up to it, if all of that was seen
+    * @param first  the first record there is, if it was looked for
     */
-  final case class Extent(end: ShardPosition, newest: Option[Long], size: Option[Size] = None)
+  final case class Extent(
+      end: ShardPosition,
+      newest: Option[Long],
+      size: Option[Size] = None,
+      first: Option[SequenceNumber] = None
+  )
 
   /** @param bytes of data and keys */
   final case class Size(records: Long, bytes: Long)

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.plan
 
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber}
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition, ShardRange}
 
 /** How much a batch's ranges hold, and where they can be cut, so that tasks are of about the same size. The offset log has the ranges alone: after a restart
   * nothing of this is known ([[BatchSlices.none]]), and the same rows are read by other tasks. Pure.
@@ -19,13 +19,18 @@ final case class BatchSlices(byShard: Map[ShardKey, BatchSlices.Slice]) {
     case (shard, slice) if slice.end.position != slice.start => shard -> slice.end.position
   }.toVector
 
+  /** The first records of slices that begin with a certain one. */
+  def firsts: Map[ShardKey, SequenceNumber] = byShard.collect {
+    case (shard, BatchSlices.Slice(AtSequenceNumber(number), _, _)) => shard -> number
+  }
+
   /** With slices that end later than their readers stand. Where they can be cut is not known.
     *
-    * @param starts of all shards of the batch
+    * @param statuses of these readers
     */
-  def extended(later: Map[ShardKey, CutPoint], starts: Map[ShardKey, ShardPosition]): BatchSlices =
+  def extended(later: Map[ShardKey, CutPoint], statuses: Map[ShardKey, ReaderStatus]): BatchSlices =
     if (later.isEmpty) this
-    else BatchSlices(byShard ++ later.transform((shard, end) => BatchSlices.Slice(starts(shard), end, None)))
+    else BatchSlices(byShard ++ later.transform((shard, end) => BatchSlices.Slice(statuses(shard).start, end, None)))
 
   /** Cuts the ranges for at least `leastTasks` tasks, where there are enough places to cut. Returns each piece with its bytes, as far as they are known. */
   def split(ranges: Seq[ShardRange], leastTasks: Int): Seq[(ShardRange, Long)] =

@@ -5,25 +5,44 @@ import io.github.kinesisspark.position._
 /** Where the next batch starts: the offset of the last one, and what enters now.
   *
   * A shard enters with the position it begins at, which the batch's end offset keeps (`ShardProgress.firstPosition`): so a
-  * re-run of the batch begins there too, though its start offset does not have the shard.
+  * re-run of the batch begins there too, though its start offset does not have the shard. One that begins at a time does so with the first record that
+  * was seen, which the end offset keeps as well.
   *
   * @param start   the last batch's end
   * @param streams what is known of each stream that is read
+  * @param firsts  the first record of shards that begin at a time, if it has been seen
   */
-final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, PlanningState.Stream]) {
+final case class PlanningState(
+    start: KinesisOffset,
+    streams: Map[StreamArn, PlanningState.Stream],
+    firsts: Map[ShardKey, SequenceNumber] = Map.empty
+) {
 
-  private val entering: Map[StreamArn, Map[String, ShardProgress]] = streams.map { case (arn, stream) =>
+  private val entering: Map[StreamArn, Map[String, ShardPosition]] = streams.map { case (arn, stream) =>
     val positions = start.streams.get(arn) match {
       case None         => stream.initialPositions
       case Some(offset) => stream.lineage.entering(offset.shards).map(_ -> ShardPosition.TrimHorizon)
     }
-    arn -> positions.map { case (id, position) => id -> ShardProgress(position, firstPosition = Some(position)) }.toMap
+    arn -> positions.toMap
   }
 
-  /** Every shard of the batch that is not at its end, and where it continues. */
-  val reading: Map[ShardKey, ShardPosition] = (start.shards ++ enteringShards).collect {
-    case (shard, progress) if !progress.isAtEnd => shard -> progress.position
-  }.toMap
+  /** Every shard of the batch that is not at its end, and where it was meant to continue: perhaps at a time. */
+  val starts: Map[ShardKey, ShardPosition] =
+    (start.shards.map { case (shard, progress) => shard -> progress.position } ++ enteringShards).filterNot {
+      case (_, position) => position == ShardPosition.ShardEnd
+    }.toMap
+
+  /** Those shards, and where they continue, as exactly as it is known. */
+  val reading: Map[ShardKey, ShardPosition] = if (firsts.isEmpty) starts else starts.transform(exactly(_, _))
+
+  private def exactly(shard: ShardKey, position: ShardPosition) = position match {
+    case _: ShardPosition.AtTimestamp => firsts.get(shard).fold(position)(ShardPosition.AtSequenceNumber(_))
+    case _                            => position
+  }
+
+  /** With these first records, where shards begin at a time. */
+  def beginningWith(seen: Map[ShardKey, SequenceNumber]): PlanningState =
+    if (seen.isEmpty) this else copy(firsts = firsts ++ seen)
 
   /** Those of them that the service still has. */
   def open: Map[ShardKey, ShardPosition] = reading -- pastRetention
@@ -68,29 +87,34 @@ final case class PlanningState(start: KinesisOffset, streams: Map[StreamArn, Pla
     *
     * @param begun children of shards that ended in this batch and that were begun in it at their trim horizon, in real-time mode
     */
-  def end(moved: collection.Map[ShardKey, ShardPosition], begun: Set[ShardKey] = Set.empty): KinesisOffset =
+  def end(moved: collection.Map[ShardKey, ShardPosition], begun: Set[ShardKey] = Set.empty): KinesisOffset = {
+    def progress(shard: ShardKey, from: ShardPosition, isNamed: Boolean) = {
+      val exact = exactly(shard, from)
+      ShardProgress(moved.getOrElse(shard, exact), Option.unless(isNamed && exact == from)(exact))
+    }
     KinesisOffset(
       streams.map { case (arn, stream) =>
         val before = start.streams.get(arn).fold(StreamOffset.noShards)(_.shards)
         // The tree of ten thousand shards keeps its shape: nothing is sorted again.
-        val after = before.transform((id, p) => ShardProgress(moved.getOrElse(ShardKey(arn, id), p.position))) ++
-          (entering(arn) ++ fresh(arn, begun)).map { case (id, p) =>
-            id -> p.copy(position = moved.getOrElse(ShardKey(arn, id), p.position))
+        val after = before.transform((id, p) => progress(ShardKey(arn, id), p.position, isNamed = true)) ++
+          (entering(arn) ++ fresh(arn, begun)).map { case (id, from) =>
+            id -> progress(ShardKey(arn, id), from, isNamed = false)
           }
         val retired = stream.lineage.retiring(after).filter(before.get(_).exists(_.isAtEnd))
         arn -> new StreamOffset(stream.createdMillis, after -- retired, start.streams.get(arn).flatMap(_.completeTo))
       }
     )
+  }
 
   private def fresh(stream: StreamArn, begun: Set[ShardKey]) = begun.iterator
     .filter(_.stream == stream)
-    .map(_.shardId -> ShardProgress(ShardPosition.TrimHorizon, firstPosition = Some(ShardPosition.TrimHorizon)))
+    .map(_.shardId -> ShardPosition.TrimHorizon)
     .toMap
 
   private def enteringShards = for {
     (arn, shards)  <- entering.iterator
-    (id, progress) <- shards.iterator
-  } yield ShardKey(arn, id) -> progress
+    (id, position) <- shards.iterator
+  } yield ShardKey(arn, id) -> position
 }
 
 object PlanningState {

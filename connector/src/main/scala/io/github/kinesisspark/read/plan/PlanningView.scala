@@ -68,7 +68,7 @@ final case class PlanningView(
       else reading.keysIterator.filterNot(statuses.contains).flatMap(ahead(_, None).earliestPending).toVector
     val taken  = BatchEnds(limits, alignment, fairnessOffset, notReported).of(held)
     val slices = inOrder.iterator.zip(taken.iterator).collect { case (s, Some(end)) =>
-      s.shard -> BatchSlices.Slice(s.base, end, Some(s.boundaries))
+      s.shard -> BatchSlices.Slice(if (end.position == s.base) s.base else s.start, end, Some(s.boundaries))
     }
     Admitted(
       BatchSlices(slices.toMap),

@@ -3,13 +3,14 @@ package io.github.kinesisspark.read.plan
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
-import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtSequenceNumber}
+import io.github.kinesisspark.position.{SequenceNumber, Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 
 /** How far a reader has read beyond the batch's start: its report to the driver.
   *
   * @param base              where what it holds begins
+  * @param first             the first record that it holds, where `base` is a time
   * @param position          where it ends
   * @param boundaries        where a batch can end within it; none where it is not cut
   * @param records           after the start, up to `position`
@@ -32,6 +33,7 @@ import io.github.kinesisspark.read.plan.Admission.Allotment
 final case class ReaderStatus(
     shard: ShardKey,
     base: ShardPosition,
+    first: Option[SequenceNumber],
     position: ShardPosition,
     boundaries: Boundaries,
     records: Long,
@@ -56,6 +58,9 @@ final case class ReaderStatus(
   /** The same after some time. */
   def later(millis: Long): ReaderStatus =
     copy(millisSinceAnswer = millisSinceAnswer.map(_ + millis), openingMillis = openingMillis.map(_ + millis))
+
+  /** Where what it holds begins, as exactly as it is known. */
+  def start: ShardPosition = first.fold(base)(AtSequenceNumber(_))
 
   /** Something to plan, or to fail with. */
   def hasNews: Boolean = failure.isDefined || hasMoved

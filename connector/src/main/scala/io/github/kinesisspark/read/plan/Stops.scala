@@ -1,14 +1,19 @@
 package io.github.kinesisspark.read.plan
 
 import io.github.kinesisspark.position.ShardPosition.ShardEnd
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{SequenceNumber, ShardKey, ShardPosition}
 
 /** Where reading stops in each shard, to the record. A shard that is not named is not read. Pure.
   *
   * @param byShard  of all shards that there were when the stops were fixed
   * @param atMillis when that was, by the service's clock
+  * @param firsts   the first record of shards that begin at a time, if there was one. Another look may find another first one
   */
-final case class Stops(byShard: Map[ShardKey, ShardPosition], atMillis: Long) {
+final case class Stops(
+    byShard: Map[ShardKey, ShardPosition],
+    atMillis: Long,
+    firsts: Map[ShardKey, SequenceNumber] = Map.empty
+) {
 
   def isDone(shard: ShardKey, position: ShardPosition): Boolean = byShard.get(shard) match {
     case Some(stop) => position == stop || stop.isBefore(position)

@@ -23,6 +23,9 @@ final class RecordBuffer private (
 
   def ended: Boolean = tip == ShardEnd
 
+  /** The number of its first record. */
+  def first: Option[SequenceNumber] = chunks.headOption.map(_.first.sequenceNumber)
+
   /** When its first record arrived, in ms by the service's clock. */
   def oldestArrival: Option[Long] = chunks.headOption.map(_.first.arrivalMillis)
 

@@ -51,22 +51,20 @@ final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) 
       begin: Option[Long],
       apart: Long,
       looks: ShardEnds
-  ): Option[(ShardKey, CutPoint)] = {
+  ): Option[(ShardKey, CutPoint)] = if (isTime(status.start)) None
+  else {
     val low = (status.newestArrival ++ status.reached).maxOption.orElse(begin).getOrElse(time)
     search(time, low, catalog.now(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
       .map(record => record -> AfterSequenceNumber(record.number))
       .collect {
-        case (record, position) if isPast(status.position, position) =>
+        case (record, position) if status.position.isBefore(position) =>
           val newest = (status.newestArrival ++ Some(record.arrivalMillis)).maxOption
           status.shard -> status.all.copy(position = position, newestArrival = newest)
       }
   }
 
-  /** A time in a position is from before anything was read. */
-  private def isPast(before: ShardPosition, end: ShardPosition) = before match {
-    case _: AtTimestamp => true
-    case _              => before.isBefore(end)
-  }
+  /** Which record is the first one is not known until a reader has it. */
+  private def isTime(start: ShardPosition) = start.isInstanceOf[AtTimestamp]
 }
 
 object BeyondBuffers {

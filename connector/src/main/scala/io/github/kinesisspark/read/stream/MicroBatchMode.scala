@@ -72,8 +72,15 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
       if (state.stops.isEmpty && (isOnce || state.isEnding)) currentEnds(start) else (source.begin(start), state.stops)
     if (state.isEnding) stops.foreach(found => happened(Bounded(found)))
     val bounds = stops.fold[TriggerPolicy.Bounds](Unbounded)(at => if (isOnce) Once(at) else AvailableNow(at))
-    (planning, TriggerPolicy(bounds, SparkLimits.read(limit), source.interval.map(LongTrigger(_, source.alignment))))
+    (
+      within(bounds, planning),
+      TriggerPolicy(bounds, SparkLimits.read(limit), source.interval.map(LongTrigger(_, source.alignment)))
+    )
   }
+
+  /** Shards begin with the records that were seen when their ends were looked for. */
+  private def within(bounds: TriggerPolicy.Bounds, planning: PlanningState) =
+    bounds.stops.fold(planning)(stops => planning.beginningWith(stops.firsts))
 
   @tailrec private def currentEnds(start: Offset): (PlanningState, Option[Stops]) = {
     // Shards may have been listed long ago, as the last batch of the run before was run again since.
@@ -110,7 +117,8 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     val batch      = if (isOutdated) None else decideEnd(start, planning, policy, view)
     // Without a batch the query would end, but other shards may have more.
     val mayHaveMore = policy.bounds != Unbounded && view.statuses.valuesIterator.exists(_.failure.isDefined)
-    if (batch.isEmpty && (isOutdated || mayHaveMore)) plan(start, source.begin(start), policy, isRetry)
+    if (batch.isEmpty && (isOutdated || mayHaveMore))
+      plan(start, within(policy.bounds, source.begin(start)), policy, isRetry)
     else batch
   }
 
@@ -145,7 +153,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
         None
       case Decision.Ends(slices)             => ending(slices)
       case Decision.Probe(slices, questions) =>
-        ending(slices.extended(beyond.ends(questions, view.statuses), view.reading))
+        ending(slices.extended(beyond.ends(questions, view.statuses), view.statuses))
     }
   }
 
@@ -172,8 +180,8 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     val moved    = read ++ planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val hasMoved = moved.exists { case (shard, to) => !planning.reading.get(shard).contains(to) }
     lazy val end = retention.complete(
-      planning.end(moved),
-      planning.reading,
+      planning.beginningWith(slices.firsts).end(moved),
+      planning.starts,
       (shard, begin) => completeTo(shard, moved.getOrElse(shard, begin))
     )
     Option.when(planning.hasNewStreams || hasMoved || retention.isDue(planning.start, end))(

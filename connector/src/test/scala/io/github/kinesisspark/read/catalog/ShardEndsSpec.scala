@@ -51,6 +51,11 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
       (end.end, end.newest) shouldBe ((AfterSequenceNumber(number(2)), Some(2000L)))
     }
 
+    it("comes with the first record that was seen") {
+      tipAt(5000, 1000, 2000, 9000).first shouldBe Some(number(1))
+      tipAt(5000).first shouldBe None
+    }
+
     it("is before the first record where none arrived before") {
       tipAt(5000, 9000, 9500).end shouldBe AtSequenceNumber(number(1))
     }

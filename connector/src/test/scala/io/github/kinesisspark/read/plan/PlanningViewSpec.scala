@@ -131,7 +131,7 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
     it("stays whole where it ends later than its reader stands, or comes from the log after a restart") {
       val later  = after(9)
       val longer =
-        admitted().slices.extended(Map(shard(0) -> status.all.copy(position = later)), Map(shard(0) -> TrimHorizon))
+        admitted().slices.extended(Map(shard(0) -> status.all.copy(position = later)), Map(shard(0) -> status))
       longer.moved shouldBe Vector(shard(0) -> later)
       longer.split(Seq(range.copy(end = later)), leastTasks = 2).map(_._1) shouldBe Seq(range.copy(end = later))
       BatchSlices.none.split(Seq(range), leastTasks = 2).map(_._1) shouldBe Seq(range)

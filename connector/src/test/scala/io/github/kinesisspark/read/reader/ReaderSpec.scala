@@ -24,12 +24,12 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   private def after(n: Long)  = AfterSequenceNumber(number(n))
 
   describe("a shard reader") {
-    final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None) {
+    final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None, start: ShardPosition = after(0)) {
       val memory     = new MemoryBudget(_.run())
       val source     = memory.join(1 << 20)
       val publishers = new ScriptedPublishers
       var news       = 0
-      val reader = new ShardReader(shard(0), after(0), stop, publishers, source, () => share, _ => (), () => news += 1)
+      val reader     = new ShardReader(shard(0), start, stop, publishers, source, () => share, _ => (), () => news += 1)
       def publisher: ScriptedPublishers#Scripted = publishers.last
 
       /** As the publisher does it: the memory is taken before the records come. */
@@ -86,6 +86,18 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.reader.takeUnreported() shouldBe true
       s.publisher.fail("KINESIS_ACCESS_DENIED")
       s.reader.takeUnreported() shouldBe true
+    }
+
+    it("reports its first record while it begins at a time, and gives the range that begins with that record") {
+      val s = new Setting(start = AtTimestamp(5000))
+      s.reader.demand()
+      s.reader.status.first shouldBe None
+      s.bring(after(8), record(7), record(8))
+      s.reader.status.first shouldBe Some(number(7))
+      s.reader.slice(AtSequenceNumber(number(7)), after(8)).map(_.map(_.sequenceNumber).toVector) shouldBe
+        Some(Vector(number(7), number(8)))
+      s.reader.dropTo(after(7)) shouldBe true
+      s.reader.status.first shouldBe None
     }
 
     it("reports what comes after a batch that began, and keeps its records until it is committed") {
