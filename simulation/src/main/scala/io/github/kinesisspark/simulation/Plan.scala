@@ -256,7 +256,7 @@ object Plan {
     case object Messages extends Theme(4, KillExecutor, LostMessages, SlowMessages, Pause)
 
     /** An executor has many shards, and reports of some of them at a time. */
-    case object Reports extends Theme(5, LostMessages, LostAnswers, SlowMessages, CutToDriver)
+    case object Reports extends Theme(9, LostMessages, LostAnswers, SlowMessages, CutToDriver)
 
     /** Tasks fail, take long, or have no slot, and executors come and go. */
     case object Tasks
@@ -519,7 +519,7 @@ object Plan {
         case Theme.Service => Vector(strike(from, Strike.Kind.SlowCalls, between(15000, 30000)))
         // An answer is lost, and what is sent after it comes at once.
         case Theme.Reports =>
-          val length = between(20000, 40000)
+          val length = between(35000, 45000)
           Vector(
             strike(from, Strike.Kind.LostAnswers, length),
             strike(from, Strike.Kind.SlowMessages, length)
