@@ -183,7 +183,7 @@ final class Kinesis(
   def iterator(id: String, from: Start): Iterator = {
     val at = listed(id)
     if (!at.iterators.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard $id")
-    Iterator(name, id, at.place(from, now), now)
+    Iterator(name, id, at.place(from, now), now, isAtLatest = from == Start.Latest)
   }
 
   /** @return the records, where to read on (none at the shard's end), and how far behind that is in ms */
@@ -193,7 +193,7 @@ final class Kinesis(
     if (!at.reads.take(now)) throw Refusal.Throttled(s"Rate exceeded for shard ${at.id}")
     // The service may give fewer than there are, or none for a while.
     val most = if (baton.chance(settings.shortAnswers)) baton.between(0, limit).toInt else limit
-    if (isScan()) scanned(at, iterator.index)
+    if (isScan(at, iterator.index, iterator.isAtLatest)) scanned(at, iterator.index)
     else if (baton.chance(settings.staleAnswers)) stale(at, iterator.index, most)
     else answer(at, iterator.index, most.min(settings.mostRecords))
   }
@@ -204,17 +204,22 @@ final class Kinesis(
     val some   = at.records.slice(from.max(at.trimmed), known.min(from + fitting(most))).toVector
     val index  = from.max(at.trimmed) + some.size
     val behind = if (index >= known) 0L else (now - at.records(index).arrived).max(1L)
-    Answer(some, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
+    Answer(some, Some(next(at, index, behind)), behind, Vector.empty)
   }
 
-  private def isScan() = settings.emptyAnswers > 0 && baton.chance(settings.emptyAnswers)
+  private def next(at: Shard, index: Int, behind: Long) = Iterator(name, at.id, index, now, isAtLatest = behind == 0)
+
+  /** A reader that has come to the latest is not behind again before something has come. */
+  private def isScan(at: Shard, from: Int, isAtLatest: Boolean) =
+    settings.emptyAnswers > 0 && baton.chance(settings.emptyAnswers) &&
+      !(isAtLatest && at.isOpen && from >= at.records.size)
 
   /** The call has found no record in the part of the shard that it looked through, and has not come to the latest: also where there is none. */
   private def scanned(at: Shard, from: Int) = {
     val index  = from.max(at.trimmed)
     val behind =
       if (index < at.records.size) (now - at.records(index).arrived).max(1L) else baton.between(1, 60000)
-    Answer(Vector.empty, Some(Iterator(name, at.id, index, now)), behind, Vector.empty)
+    Answer(Vector.empty, Some(next(at, index, behind)), behind, Vector.empty)
   }
 
   private def fitting(most: Int) =
@@ -228,7 +233,7 @@ final class Kinesis(
     val behind = if (index >= at.records.size) 0L else (now - at.records(index).arrived).max(1L)
     Answer(
       some,
-      if (isEnd) None else Some(Iterator(name, at.id, index, now)),
+      if (isEnd) None else Some(next(at, index, behind)),
       behind,
       if (isEnd) children(at) else Vector.empty
     )
@@ -335,6 +340,8 @@ final class Kinesis(
     private var looks  = 0L
     private var said   = now
 
+    private var isAtLatest = false
+
     look(0)
 
     def request(events: Long): Unit = {
@@ -365,7 +372,7 @@ final class Kinesis(
     private def speak(): Unit = if (!isOver && wanted > 0) {
       val next  = answer(shard, index, settings.mostRecords.min(1 + baton.random.nextInt(200)))
       val isDue = next.records.nonEmpty || next.next.isEmpty || now - said >= HeartbeatMillis
-      if (isDue && isScan()) {
+      if (isDue && isScan(shard, index, isAtLatest)) {
         wanted -= 1
         said = now
         to.event(scanned(shard, index), Some(shard.beyond(index.max(shard.trimmed))))
@@ -375,6 +382,7 @@ final class Kinesis(
         wanted -= 1
         said = now
         index = index.max(shard.trimmed) + next.records.size
+        isAtLatest = next.behind == 0
         val continuation = next.next.map(_ => next.records.lastOption.fold(shard.beyond(index))(_.number))
         to.event(next, continuation)
         if (next.next.isEmpty) end(None) else look(baton.between(1, 20) * 1000000)
@@ -426,7 +434,7 @@ object Kinesis {
     * @param mostRecords    of one answer
     * @param shortAnswers   the share of answers to GetRecords that have fewer records than they could
     * @param staleAnswers   the share of those that lack the latest records, and say that there are none
-    * @param emptyAnswers   the share of answers and of due events that have no records, and say that there are later ones
+    * @param emptyAnswers   the share of answers and of due events that have no records, and say that there are later ones, until the latest is reached
     * @param arrivalsBackMillis by how much a record may have arrived before the one ahead of it
     * @param updateMillis   for so long a stream is UPDATING before its shards change
     * @param listingMillis  how old a listing may be that no fault delays
@@ -486,14 +494,17 @@ object Kinesis {
     final case class Number(number: BigInt, isAfter: Boolean) extends Start
   }
 
-  /** @param index of the next record in its shard */
-  final case class Iterator(stream: String, shard: String, index: Int, issued: Long) {
-    def text: String = s"$stream/$shard/$index/$issued"
+  /** @param index      of the next record in its shard
+    * @param isAtLatest nothing came after it when it was issued
+    */
+  final case class Iterator(stream: String, shard: String, index: Int, issued: Long, isAtLatest: Boolean) {
+    def text: String = s"$stream/$shard/$index/$issued/$isAtLatest"
   }
   object Iterator {
     def of(text: String): Iterator = text.split('/') match {
-      case Array(stream, shard, index, issued) => Iterator(stream, shard, index.toInt, issued.toLong)
-      case _                                   => throw Refusal.InvalidArgument(s"Invalid ShardIterator $text")
+      case Array(stream, shard, index, issued, isAtLatest) =>
+        Iterator(stream, shard, index.toInt, issued.toLong, isAtLatest.toBoolean)
+      case _ => throw Refusal.InvalidArgument(s"Invalid ShardIterator $text")
     }
   }
 

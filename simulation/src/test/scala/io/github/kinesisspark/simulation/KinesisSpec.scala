@@ -49,6 +49,16 @@ class KinesisSpec extends AnyFunSpec with Matchers {
         answer.next.map(_.index) should contain(0)
       }
     }
+
+    it("is behind on a shard that was read to the latest only once another record has come") {
+      val its    = stream(1, Settings(emptyAnswers = 1))
+      val first  = its.getRecords(its.iterator(its.all.head.id, Start.Latest), 10)
+      val second = its.getRecords(first.next.get, 10)
+      its.putInEach()
+      val third = its.getRecords(second.next.get, 10)
+      Seq(first, second, third).map(answer => (answer.records.size, answer.behind > 0)) shouldBe
+        Seq((0, false), (0, false), (0, true))
+    }
   }
 
   describe("a consumer") {
