@@ -119,7 +119,9 @@ object TriggerPolicy {
 
   object Decision {
 
-    /** No batch yet. */
+    /** No batch yet: the records are few, and the delay is not over. It has no time to wait until, because each planning decides anew: records may come at any
+      * moment, and the query's other sources plan in between.
+      */
     case object Wait extends Decision
 
     final case class Ends(slices: BatchSlices) extends Decision
