@@ -161,9 +161,11 @@ final class World(val plan: Plan, trace: Trace) {
     else awaitEnd(until)
   }
 
-  /** Whether readers stay as they are once all is read. An executor that its driver doesn't reach yet gets some later. */
+  /** Whether readers stay as they are once all is read. An executor that its driver doesn't reach yet gets some later. A query that has failed for lost
+    * records fails again.
+    */
   private def isLasting =
-    alive.size == 1 && !hasRivals && !conversation.hasSlow &&
+    alive.size == 1 && !hasRivals && !conversation.hasSlow && !ledgers.exists(_.hasEnded) &&
       alive.flatMap(_.living).forall(executor => conversation.reaches(executor.process.name)) &&
       settings.queries.forall(_.isContinuous)
 
@@ -242,9 +244,10 @@ final class World(val plan: Plan, trace: Trace) {
     all.map { case (process, census) => process -> (census ++ process.sizes) }
   }
 
-  /** What a process keeps is about what it kept after the first batches; more shards and executors take more. */
+  /** What a process keeps is about what it kept after the first batches; more readers and executors take more. */
   private def checkGrowth(): Unit = {
-    val room = streams.values.map(_.all.size).sum * 2 + alive.map(_.madeExecutors).maxOption.getOrElse(0) + 4
+    val readers = settings.queries.flatMap(_.sources).flatMap(_.streams).map(stream(_).all.size).sum
+    val room    = readers * 2 + alive.map(_.madeExecutors).maxOption.getOrElse(0) + 4
     // A run of a query that ends by itself leaves pools for a minute or two.
     if (settings.queries.forall(!_.isRestarted))
       for ((process, now) <- sizesNow; before <- early.get(process); (what, size) <- now if !Remembered(what)) {
