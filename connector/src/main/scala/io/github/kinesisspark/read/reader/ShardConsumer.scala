@@ -50,6 +50,8 @@ final class ShardConsumer(
 
   override def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
 
+  override def hasMemory: Boolean = source.exists(_.reader.memory.used > 0)
+
   override def overdraw(): Unit = source.foreach(_.reader.memory.overdraw())
 
   /** Waits. */

@@ -110,6 +110,9 @@ object TaskReaders {
     /** Waits for memory that others hold. */
     def isStarved: Boolean
 
+    /** Holds memory for records on their way. */
+    def hasMemory: Boolean
+
     /** Gets what it waits for beyond the budget. */
     def overdraw(): Unit
   }
@@ -119,6 +122,7 @@ object TaskReaders {
     override def next(): KinesisRecord = records.next()
     override def isReady: Boolean      = true
     override def isStarved: Boolean    = false
+    override def hasMemory: Boolean    = false
     override def overdraw(): Unit      = ()
     override def close(): Unit         = ()
   }

@@ -124,9 +124,9 @@ private final class KinesisPartitionReader(
       open.nonEmpty
   }
 
-  /** One shard gets memory beyond the budget, till it has brought something. */
+  /** One shard gets memory beyond the budget, till it has brought something, or has given it back after an empty answer or a failed call. */
   private def await(): Unit = {
-    if (hurried.forall(lane => lane.isStarved || !open.contains(lane))) {
+    if (!hurried.exists(lane => lane.hasMemory && !lane.isStarved && open.contains(lane))) {
       hurried = open.find(_.isStarved)
       hurried.foreach(_.overdraw())
     }
@@ -161,6 +161,7 @@ private final class KinesisPartitionReader(
 
     def isReady: Boolean   = current.forall(_.records.isReady)
     def isStarved: Boolean = current.exists(_.records.isStarved)
+    def hasMemory: Boolean = current.exists(_.records.hasMemory)
     def overdraw(): Unit   = current.foreach(_.records.overdraw())
 
     def close(): Unit = {
