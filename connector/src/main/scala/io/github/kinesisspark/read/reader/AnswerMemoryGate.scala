@@ -28,12 +28,17 @@ final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: Re
   private var awaited = Option.empty[Long]
   private var closed  = false
   private var began   = Option.empty[Long]
+  private var request = Option.empty[MemoryBudget.Request]
 
-  /** The memory that was taken for the answer: it is the caller's now. What comes later is given back. */
-  def takeOver(): Long = synchronized {
-    val bytes = held
-    held = 0
-    closed = true
+  /** The memory that was taken for the answer: it is the caller's now. The gate waits for no more, and gives back what comes later. */
+  def takeOver(): Long = {
+    val (bytes, waiting) = synchronized {
+      closed = true
+      val all = (held, request)
+      held = 0
+      all
+    }
+    waiting.foreach(_.withdraw())
     bytes
   }
 
@@ -92,7 +97,7 @@ final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: Re
       bytes
     }
     memory.giveBack(before)
-    memory.take(_ => needed) { bytes =>
+    val asked = memory.take(_ => needed) { bytes =>
       val isLate = synchronized {
         if (!closed) {
           held += bytes
@@ -102,6 +107,11 @@ final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: Re
       }
       if (isLate) memory.giveBack(bytes) else enough
     }
+    val isOver = synchronized {
+      request = Some(asked)
+      closed
+    }
+    if (isOver) asked.withdraw()
   }
 }
 

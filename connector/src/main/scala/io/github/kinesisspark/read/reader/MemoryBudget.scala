@@ -57,18 +57,26 @@ final class MemoryBudget(worker: Executor) {
     notifyGranted(served)
   }
 
-  private def take(account: Account, bytes: Long => Long, granted: Long => Unit): Unit = {
-    val now = synchronized {
+  private def take(account: Account, bytes: Long => Long, granted: Long => Unit): Request = {
+    val (request, now) = synchronized {
       tickets += 1
-      val request = Request(account, bytes, granted, tickets)
+      val request = new Request(this, account, bytes, granted, tickets)
       account.requests += 1
-      if (account.member.waiting.isEmpty && fits(request)) Some(serve(request))
-      else {
-        account.member.waiting.enqueue(request)
-        None
-      }
+      val now = Option.when(account.member.waiting.isEmpty && fits(request))(serve(request))
+      if (now.isEmpty) account.member.waiting.enqueue(request)
+      (request, now)
     }
     now.fold(account.whenWaiting())(_.run())
+    request
+  }
+
+  private def withdraw(request: Request): Unit = {
+    val served = synchronized {
+      val own = request.account.member.waiting.dequeueAll(_ eq request)
+      request.account.requests -= own.size
+      if (own.isEmpty) Vector.empty else serve()
+    }
+    notifyGranted(served)
   }
 
   private def giveBack(account: Account, bytes: Long): Unit = {
@@ -223,7 +231,7 @@ object MemoryBudget {
       *
       * @param bytes to be taken of a capacity, which may change while the request waits; at most all of it
       */
-    def take(bytes: Long => Long)(granted: Long => Unit): Unit = budget.take(this, bytes, granted)
+    def take(bytes: Long => Long)(granted: Long => Unit): Request = budget.take(this, bytes, granted)
 
     def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
 
@@ -234,8 +242,18 @@ object MemoryBudget {
     override def close(): Unit = budget.close(member)
   }
 
-  private final case class Request(account: Account, bytes: Long => Long, granted: Long => Unit, ticket: Long) {
-    def of(capacity: Long): Long = bytes(capacity).min(capacity)
+  /** For memory, once. */
+  final class Request private[MemoryBudget] (
+      budget: MemoryBudget,
+      private[MemoryBudget] val account: Account,
+      bytes: Long => Long,
+      private[MemoryBudget] val granted: Long => Unit,
+      private[MemoryBudget] val ticket: Long
+  ) {
+    private[MemoryBudget] def of(capacity: Long): Long = bytes(capacity).min(capacity)
+
+    /** Waits no more. If it has been served, that changes nothing: what it was granted is to be given back. */
+    def withdraw(): Unit = budget.withdraw(this)
   }
 
   private final case class Grant(request: Request, bytes: Long) {

@@ -89,6 +89,21 @@ class AnswerMemoryGateSpec extends AnyFunSpec with Matchers {
       s.gate.takeOver() shouldBe 22 * KB
     }
 
+    it("leave no request for memory behind once their call is over") {
+      val s = new Scene(taken = 20 * KB, length = Some(11 * KB))
+      s.fill()
+      s.other.take(_ => 10 * KB)(_ => ())
+      s.begin()
+      s.gate.takeOver() shouldBe 0
+      s.own.isWaiting shouldBe false
+      s.gate.missing shouldBe Some(22 * KB)
+      var next = 0L
+      s.own.take(_ => 22 * KB)(next = _)
+      s.other.giveBack(12 * KB)
+      next shouldBe 22 * KB
+      s.own.used shouldBe 22 * KB
+    }
+
     it("pass when they are asked for later than memory was there") {
       val s = new Scene(taken = KB, length = Some(10 * KB))
       s.begin()

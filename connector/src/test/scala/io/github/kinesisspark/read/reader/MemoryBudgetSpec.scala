@@ -156,6 +156,18 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       s.served shouldBe Seq(1, 3)
     }
 
+    it("serves those behind a request that is withdrawn, and not that one") {
+      val s     = new Setting(100)
+      val large = s.readers.head.take(_ => 60)(_ => ())
+      val own   = s.readers.head.take(_ => 60)(_ => s.served += 1)
+      s.take(2, 40)
+      s.served shouldBe empty
+      own.withdraw()
+      s.served shouldBe Seq(2)
+      large.withdraw()
+      s.budget.used shouldBe 100
+    }
+
     it("reports who waits for memory") {
       val s = new Setting(100, 100)
       s.take(1, 100)
