@@ -236,7 +236,7 @@ object Plan {
     }
 
     /** A query that ends with what is there can't read before its last record there is past retention. */
-    case object Stops  extends Theme(2, CutToService, SlowCalls, Throttle)
+    case object Stops  extends Theme(3, CutToService, SlowCalls, Throttle)
     case object Expiry extends Theme(2, Throttle, SlowCalls, Pause, CutToService, RestartQuery, KillExecutor) {
       override def rare: Vector[String] = Coverage.ofBoth(Seq("failed"))
       override def wide: Double         = 0.5
@@ -250,10 +250,13 @@ object Plan {
     case object Service extends Theme(2, Throttle, ServiceErrors, LostCalls, SlowCalls) {
       override def rare: Vector[String] = Coverage.ofBoth(Seq("behind"))
     }
+
+    /** Calls that write end by their time limits, and may have done what they were to do. Nothing else makes rows come twice. */
+    case object Writes      extends Theme(4, SlowCalls)
     case object Credentials extends Theme(1, FailingCredentials, SlowCredentials, CutToService, CutFromService)
 
     /** Executors that have one shard, and lose it. */
-    case object Messages extends Theme(4, KillExecutor, LostMessages, SlowMessages, Pause)
+    case object Messages extends Theme(9, KillExecutor, LostMessages, SlowMessages, Pause)
 
     /** An executor has many shards, and reports of some of them at a time. */
     case object Reports extends Theme(9, LostMessages, LostAnswers, SlowMessages, CutToDriver)
@@ -285,6 +288,7 @@ object Plan {
         Memory,
         Consumers,
         Service,
+        Writes,
         Credentials,
         Messages,
         Reports,
@@ -423,8 +427,12 @@ object Plan {
         if (!leaves && chance(0.15))
           Vector(source(s"$name-a", streams.map(_._1)), source(s"$name-b", streams.map(_._1).reverse))
         else Vector(source(name, streams.map(_._1)))
-      val writes = theme == Theme.Tasks || theme == Theme.Service
-      val sink   = Option.when(chance(if (writes) 0.9 else 0.2))(
+      val writes = theme match {
+        case Theme.Writes                => 1.0
+        case Theme.Tasks | Theme.Service => 0.9
+        case _                           => 0.2
+      }
+      val sink = Option.when(chance(writes))(
         pick(Map.empty[String, String], Map("ordered" -> "true"), Map("ordered" -> "true", "maxInFlightCalls" -> "1"))
       )
       val memory = if (lags) 16L else if (!leaves) pick(16L, 16L, 64L, 256L) else if (name == "one") 64L else 16L
@@ -515,8 +523,7 @@ object Plan {
         // Others get the shards, and this executor reads on.
         case Theme.Apart =>
           Vector(strike(from, pick(Strike.Kind.CutOff, Strike.Kind.CutFromDriver), between(30000, 90000)))
-        // A call that its time limit ends may have done what it was to do.
-        case Theme.Service => Vector(strike(from, Strike.Kind.SlowCalls, between(15000, 30000)))
+        case Theme.Service | Theme.Writes => Vector(strike(from, Strike.Kind.SlowCalls, between(15000, 30000)))
         // An answer is lost, and what is sent after it comes at once.
         case Theme.Reports =>
           val length = between(35000, 45000)

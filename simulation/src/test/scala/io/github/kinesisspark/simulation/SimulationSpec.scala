@@ -20,9 +20,11 @@ class SimulationSpec extends AnyFunSpec with Matchers {
     Seeds.foreach { seed =>
       it(s"delivers each record once, whatever strikes it (seed $seed)") {
         val trace = new Trace
+        val plan  = Plan.of(seed)
         try {
-          val outcome = new World(Plan.of(seed), trace).run()
-          outcome.records should be > 0
+          val outcome = new World(plan, trace).run()
+          // Old records may all be past retention before any is read.
+          if (plan.settings.kinesis.oldRecords == 0) outcome.records should be > 0
           hashes(seed) = outcome.hash
         } catch { case failure: SimulationFailure => fail(s"${trace.table}\n${failure.getMessage}", failure) }
       }
@@ -38,10 +40,10 @@ class SimulationSpec extends AnyFunSpec with Matchers {
 
 private object SimulationSpec {
 
-  /** As many as themes have weight: of each theme. In none of them records are lost before any was read. */
-  private val Seeds = 84L to 120L
+  /** Up to two of each theme. */
+  private val Seeds = (94L to 140L).groupBy(Plan.of(_).theme).values.flatMap(_.take(2)).toVector.sorted
 
-  private val Compared = Seeds.toVector.distinctBy(Plan.of(_).theme)
+  private val Compared = Seeds.distinctBy(Plan.of(_).theme)
 
   private def inOtherJvm(arguments: String*): Vector[String] =
     OsProcess(
