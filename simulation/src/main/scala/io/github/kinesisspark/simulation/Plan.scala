@@ -362,6 +362,15 @@ object Plan {
     private val isArrivalsBackFar  = awkward() || hasPositions
 
     def settings(): WorldSettings = {
+      val drawn = anySettings()
+      import drawn.kinesis.{emptyAnswers, mostRecords}
+      // A shard then gives a few records a second.
+      val isSlow = mostRecords == 10 && emptyAnswers > 0
+      // A call of PutRecords may last for 5 minutes. Where memory is for a few large records, a running task gets one answer at a time.
+      drawn.copy(bound = if (isLarge || isSlow || drawn.queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes)
+    }
+
+    private def anySettings() = {
       val queries = Vector("one", "two").take(if (leaves || chance(if (isLarge) 0.4 else 0.15)) 2 else 1).map(query)
       WorldSettings(
         streams,
@@ -382,8 +391,7 @@ object Plan {
         producing = Producing,
         backlog = if (leaves) 30 else if (lags) 60 else if (hasPositions) Positioned else 0,
         quiet = quiet,
-        // A call of PutRecords may last for 5 minutes. Where memory is for a few large records, a running task gets one answer at a time.
-        bound = if (isLarge || queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes,
+        bound = 4.minutes,
         kinesis = Kinesis.Settings(
           mostRecords = if (leaves) 100 else pick(10, 100, 1000),
           shortAnswers = pick(0.0, 0.3),

@@ -170,16 +170,20 @@ final class World(val plan: Plan, trace: Trace) {
       settings.queries.forall(_.isContinuous)
 
   /** Nothing strikes and nothing comes for longer than leases last, once shards have had time to level out: then no reader is closed, and none begins. */
-  private def beCalm(): Unit = baton.after(90.seconds.toNanos) {
+  private def beCalm(): Unit = baton.after(90.seconds.toNanos)(watch(moves = 1))
+
+  /** @param moves how often readers may still move: to an executor that has failed twice after two minutes, and later after more failures */
+  private def watch(moves: Int): Unit = {
     val before = readers
     val were   = readersNow
     baton.after(100.seconds.toNanos) {
       val now = readers
-      if (now != before)
+      if (now == before) end()
+      else if (moves > 0) watch(moves - 1)
+      else
         fail(
           s"without a cause ${(before -- now).size} readers are closed, and ${(now -- before).size} begin\n$were\n$readersNow"
         )
-      end()
     }
   }
 
