@@ -363,11 +363,11 @@ object Plan {
 
     def settings(): WorldSettings = {
       val drawn = anySettings()
-      import drawn.kinesis.{emptyAnswers, mostRecords}
-      // A shard then gives a few records a second.
-      val isSlow = mostRecords == 10 && emptyAnswers > 0
+      // Many answers have none of the few records that one may have: a shard then gives a few records a second, to all its readers together.
+      val isSlow = drawn.kinesis.emptyAnswers > 0 && (isLarge || drawn.kinesis.mostRecords == 10)
       // A call of PutRecords may last for 5 minutes. Where memory is for a few large records, a running task gets one answer at a time.
-      drawn.copy(bound = if (isLarge || isSlow || drawn.queries.exists(_.sink.nonEmpty)) 10.minutes else 4.minutes)
+      val isLong = isLarge || drawn.queries.exists(_.sink.nonEmpty)
+      drawn.copy(bound = if (isSlow && isLong) 20.minutes else if (isSlow || isLong) 10.minutes else 4.minutes)
     }
 
     private def anySettings() = {
