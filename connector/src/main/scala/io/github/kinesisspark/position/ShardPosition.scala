@@ -8,6 +8,9 @@ package io.github.kinesisspark.position
 sealed trait ShardPosition extends Product with Serializable {
   import ShardPosition._
 
+  /** Whether it names a moment: which record is the first one then depends on when Kinesis is asked. */
+  final def isTime: Boolean = this.isInstanceOf[AtTimestamp]
+
   /** Whether this place comes before the other, as far as the two positions alone decide that. */
   final def isBefore(other: ShardPosition): Boolean = (this, other) match {
     case (ShardEnd, _)                                                           => false

@@ -122,11 +122,9 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   private def timeOf(key: ShardKey): Long =
     source.position
       .flatMap(ShardPosition.decode(_).toOption)
-      .orElse(start.streams.get(key.stream).flatMap(_.shards.values.map(_.position).find(isTime)))
+      .orElse(start.streams.get(key.stream).flatMap(_.shards.values.map(_.position).find(_.isTime)))
       .collect { case ShardPosition.AtTimestamp(time) => time }
       .getOrElse(world.stream(key.stream.name).now)
-
-  private def isTime(position: ShardPosition) = position.isInstanceOf[ShardPosition.AtTimestamp]
 
   /** Whether the last batch has a shard that listings may lack. */
   private[simulation] def isAhead: Boolean =
@@ -291,7 +289,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   }
 
   private def isTimed(key: ShardKey) =
-    start.progress(key).exists(p => isTime(p.firstPosition.getOrElse(p.position)))
+    start.progress(key).exists(p => p.firstPosition.getOrElse(p.position).isTime)
 
   /** It was there when the query began. */
   private def isFirst(key: ShardKey) = start.progress(key).isDefined

@@ -35,14 +35,15 @@ final case class PlanningState(
   /** Those shards, and where they continue, as exactly as it is known. */
   val reading: Map[ShardKey, ShardPosition] = if (firsts.isEmpty) starts else starts.transform(exactly(_, _))
 
-  private def exactly(shard: ShardKey, position: ShardPosition) = position match {
-    case _: ShardPosition.AtTimestamp => firsts.get(shard).fold(position)(ShardPosition.AtSequenceNumber(_))
-    case _                            => position
-  }
+  private def exactly(shard: ShardKey, position: ShardPosition) =
+    if (position.isTime) firsts.get(shard).fold(position)(ShardPosition.AtSequenceNumber(_)) else position
 
-  /** With these first records, where shards begin at a time. */
-  def beginningWith(seen: Map[ShardKey, SequenceNumber]): PlanningState =
-    if (seen.isEmpty) this else copy(firsts = firsts ++ seen)
+  /** With those of these first records whose shards begin at a time. */
+  def beginningWith(seen: Map[ShardKey, SequenceNumber]): PlanningState = {
+    val wanted = seen.filter { case (shard, _) => starts.get(shard).exists(_.isTime) }
+    // Another state takes as long to make as this one did.
+    if (wanted.isEmpty) this else copy(firsts = firsts ++ wanted)
+  }
 
   /** Those of them that the service still has. */
   def open: Map[ShardKey, ShardPosition] = reading -- pastRetention

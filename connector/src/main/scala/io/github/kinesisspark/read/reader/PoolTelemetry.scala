@@ -48,7 +48,7 @@ private[reader] final class PoolTelemetry(onChange: ShardKey => Unit)(implicit r
 
   /** The counts of all shards that have any.
     *
-    * @param reading those that are read now
+    * @param reading shards that are read now
     */
   def allCounts(reading: Vector[ShardKey]): Vector[(ShardKey, ShardCounts)] =
     counts((byShard.shards ++ reading).toVector.distinct)

@@ -210,7 +210,7 @@ final class ShardReader(
     ReaderStatus(
       shard = shard,
       base = rest.base,
-      first = if (rest.base.isInstanceOf[ShardPosition.AtTimestamp]) rest.first else None,
+      first = if (rest.base.isTime) rest.first else None,
       position = rest.tip,
       boundaries = Boundaries.none(BoundarySpacing.none),
       records = rest.records,

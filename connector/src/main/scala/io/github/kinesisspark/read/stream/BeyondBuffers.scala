@@ -6,7 +6,7 @@ import scala.util.{Failure, Success, Try}
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.position.{ShardKey, ShardPosition}
+import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus, WatermarkAlignment}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
@@ -51,7 +51,8 @@ final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) 
       begin: Option[Long],
       apart: Long,
       looks: ShardEnds
-  ): Option[(ShardKey, CutPoint)] = if (isTime(status.start)) None
+  ): Option[(ShardKey, CutPoint)] = if (status.start.isTime)
+    None // Until a reader has the first record, nobody knows which one that is.
   else {
     val low = (status.newestArrival ++ status.reached).maxOption.orElse(begin).getOrElse(time)
     search(time, low, catalog.now(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
@@ -62,9 +63,6 @@ final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) 
           status.shard -> status.all.copy(position = position, newestArrival = newest)
       }
   }
-
-  /** Which record is the first one is not known until a reader has it. */
-  private def isTime(start: ShardPosition) = start.isInstanceOf[AtTimestamp]
 }
 
 object BeyondBuffers {
