@@ -75,56 +75,19 @@ final case class Boundaries private (spacing: BoundarySpacing, closed: Vector[Bo
   def add(records: Boundaries.Records, from: Int, until: Int): Boundaries =
     if (from >= until) this
     else {
-      val done   = Vector.newBuilder[Boundary]
-      var before = closed.lastOption
-      var count  = open.orElse(before).fold(0L)(_.records)
-      var bytes  = open.orElse(before).fold(0L)(_.bytes)
-      var newest = open.orElse(before).fold(Long.MinValue)(_.newest)
-      var first  = open.fold(Long.MinValue)(_.oldest)
-      var empty  = open.isEmpty
-      var most   = mostRecords(before)
-      var large  = mostBytes(before)
-      val span   = spacing.spanMillis.getOrElse(Long.MaxValue)
-      var begun  = before.fold(0L)(_.records)
-      var size   = before.fold(0L)(_.bytes)
-      var i      = from
+      val done  = Vector.newBuilder[Boundary]
+      var block = new Boundaries.Block(spacing, closed.lastOption, open)
+      var next  = block.take(records, from, until)
       // A number is made of a boundary's record alone, and not of each.
-      def last = if (i > from) records.sequenceNumber(i - 1) else open.get.last
-      while (i < until) {
-        val arrival = records.arrivalMillis(i)
-        if (!empty && (count - begun >= most || bytes - size >= large || arrival - first > span)) {
-          val boundary = Boundary(last, count, bytes, newest, first)
-          done += boundary
-          before = Some(boundary)
-          begun = count
-          size = bytes
-          most = mostRecords(before)
-          large = mostBytes(before)
-          empty = true
-        }
-        if (empty) {
-          first = arrival
-          empty = false
-        }
-        count += 1
-        bytes += records.size(i)
-        newest = newest.max(arrival)
-        i += 1
+      def boundary = block.endingWith(if (next > from) records.sequenceNumber(next - 1) else open.get.last)
+      while (next < until) {
+        val full = boundary
+        done += full
+        block = new Boundaries.Block(spacing, Some(full), None)
+        next = block.take(records, next, until)
       }
-      Boundaries(spacing, closed ++ done.result(), Some(Boundary(last, count, bytes, newest, first)))
+      Boundaries(spacing, closed ++ done.result(), Some(boundary))
     }
-
-  /** Of a block that begins after `before`. */
-  private def mostRecords(before: Option[Boundary]) = before match {
-    case None                             => 1L
-    case Some(b) if spacing.precision > 0 => (b.records / spacing.precision).max(1L)
-    case _                                => Long.MaxValue
-  }
-
-  private def mostBytes(before: Option[Boundary]) = before match {
-    case Some(b) if spacing.precision > 0 => (b.bytes / spacing.precision).max(1L)
-    case _                                => Long.MaxValue
-  }
 
   // Of many shards there are hundreds of thousands.
   private def writeReplace(): AnyRef = Boundaries.Written(spacing, Boundaries.write(all))
@@ -142,6 +105,51 @@ object Boundaries {
   }
 
   def none(spacing: BoundarySpacing): Boundaries = Boundaries(spacing, Vector.empty, None)
+
+  /** The records between two boundaries, while more are added.
+    *
+    * @param before the boundary that it follows
+    * @param open   its records so far, if it has any
+    */
+  private final class Block(spacing: BoundarySpacing, before: Option[Boundary], open: Option[Boundary]) {
+    private val records0 = before.fold(0L)(_.records)
+    private val bytes0   = before.fold(0L)(_.bytes)
+    private val most     = if (before.isEmpty) 1L else part(records0)
+    private val large    = if (before.isEmpty) Long.MaxValue else part(bytes0)
+    private val span     = spacing.spanMillis.getOrElse(Long.MaxValue)
+
+    private val soFar   = open.orElse(before)
+    private var records = soFar.fold(0L)(_.records)
+    private var bytes   = soFar.fold(0L)(_.bytes)
+    private var newest  = soFar.fold(Long.MinValue)(_.newest)
+    private var oldest  = open.fold(Long.MinValue)(_.oldest)
+    private var isEmpty = open.isEmpty
+
+    /** Takes records until it is full. A loop that makes nothing, and small, as it is compiled when a query begins.
+      *
+      * @return the first that it has no room for; `until` where it took them all
+      */
+    def take(held: Records, from: Int, until: Int): Int = {
+      var i = from
+      while (i < until && hasRoom(held.arrivalMillis(i))) {
+        val arrival = held.arrivalMillis(i)
+        if (isEmpty) oldest = arrival
+        isEmpty = false
+        records += 1
+        bytes += held.size(i)
+        newest = newest.max(arrival)
+        i += 1
+      }
+      i
+    }
+
+    def endingWith(last: SequenceNumber): Boundary = Boundary(last, records, bytes, newest, oldest)
+
+    private def hasRoom(arrival: Long) =
+      isEmpty || (records - records0 < most && bytes - bytes0 < large && arrival - oldest <= span)
+
+    private def part(of: Long) = if (spacing.precision > 0) (of / spacing.precision).max(1L) else Long.MaxValue
+  }
 
   private final case class Written(spacing: BoundarySpacing, bytes: Array[Byte]) {
     private def readResolve(): AnyRef = Boundaries(spacing, read(bytes), None)
