@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.kinesisspark.config.{OptionValue, StreamRef}
+import io.github.kinesisspark.error.OneLine
 import io.github.kinesisspark.position.HashKey
 import io.github.kinesisspark.write.send.{BadRecord, Entry, RowId}
 
@@ -70,7 +71,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
       val text = row.getUTF8String(at).toString
       HashKey
         .parse(text)
-        .toRight(s"explicitHashKey is '${text.take(60)}'; it must be a whole number from 0 to 2^128-1.")
+        .toRight(s"explicitHashKey is '${OneLine(text, 60)}'; it must be a whole number from 0 to 2^128-1.")
         .map(Some(_))
     }
 
@@ -91,7 +92,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
 
   private def parse(text: String) =
     (if (text.startsWith("arn:")) OptionValue.streamArn else OptionValue.streamName) (text).left
-      .map(must => s"targetStream is '${text.take(200)}'; it $must.")
+      .map(must => s"targetStream is '${OneLine(text, 200)}'; it $must.")
 }
 
 private object RowReader {

@@ -5,7 +5,6 @@ import java.util.concurrent.CompletableFuture
 import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration._
-import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
 
@@ -130,10 +129,12 @@ private[write] final class TaskWriter(
     } finally lock.free()
   }
 
+  /** An Error, too: the timer's thread has nobody to throw it at. */
   private def rememberFailure(body: => Unit): Unit =
     try body
     catch {
-      case NonFatal(e) =>
+      case e: InterruptedException => throw e
+      case e: Throwable            =>
         failed = Some(e)
         throw e
     }
@@ -167,10 +168,10 @@ private[write] final class TaskWriter(
 
   /** @return false where another thread holds the lock */
   private def onTimer(work: => Unit): Boolean = lock.tryTake() && {
-    try timer.run(if (failed.isEmpty) rememberFailure(work))
+    try timer.run(if (failed.isEmpty && !isKilled()) rememberFailure(work))
     catch {
-      case NonFatal(_)             => () // It is remembered.
-      case _: InterruptedException => () // The writer is being closed.
+      case _: InterruptedException    => () // The writer is being closed.
+      case e if failed.exists(_ eq e) => () // It is thrown at the next row, or at the end.
     } finally lock.free()
     true
   }

@@ -170,6 +170,14 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     the[IllegalStateException] thrownBy s.writer.flush() shouldBe error
   }
 
+  it("a task writer whose timer met an Error throws it at the next row and at the flush, as the rows are not written") {
+    val error = new NoSuchMethodError("of another version's class")
+    val s     = new Setting(Some(Linger.of(5.millis)), packing = aggregated(throw error))
+    s.writer.write(entry(0))
+    eventually(the[NoSuchMethodError] thrownBy s.writer.write(entry(1)) shouldBe error)
+    the[NoSuchMethodError] thrownBy s.writer.flush() shouldBe error
+  }
+
   it("a task writer throws the error of a failed call at the row and again at the flush") {
     val error = new IllegalStateException("no such provider")
     val s     = new Setting(linger = None, before = throw error)

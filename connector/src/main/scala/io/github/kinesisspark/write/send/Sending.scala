@@ -135,11 +135,11 @@ final case class Sending(
       case results: CallAnswer.PerRecord =>
         tooLong(batch, results, state.throttles.spans, now).toLeft {
           val taken = Taken.of(batch, results)
-          val after = state.answered(batch, results, taken.entries, now, chance)
+          val after = state.answered(call, batch, results, taken.entries, now, chance)
           val next  = rest.copy(streams = streams.updated(stream, after))
           Step(next.removing(taken.entries).counted(taken.entries, throttledOf(results)), taken = taken)
         }
-      case CallAnswer.Failed(_: Fault.InvalidArgument, _, error) => invalid(state, batch, rest, error)
+      case CallAnswer.Failed(_: Fault.InvalidArgument, _, error) => invalid(call, state, batch, rest, error)
       case failed: CallAnswer.Failed                             =>
         val (after, decision) = state.paused(call, batch, failed, now, chance)
         (batch.records.find(isOver(_, now)), decision) match {
@@ -164,6 +164,7 @@ final case class Sending(
 
   /** The service cannot use the request: smaller calls find the record that is too large. */
   private def invalid(
+      call: Long,
       state: StreamSending,
       batch: Batch,
       rest: Sending,
@@ -172,7 +173,7 @@ final case class Sending(
     val stream = batch.records.head.entry.stream
     (batch.entries, state.limits.afterInvalid(batch.bytes)) match {
       case (Vector(one), _) if state.limits.isProbe(one.size) =>
-        val next = rest.copy(streams = streams.updated(stream, state.rejected(batch))).removing(batch.entries)
+        val next = rest.copy(streams = streams.updated(stream, state.rejected(call, batch))).removing(batch.entries)
         Right(Step(next, Some(Rejected(one, tooLarge(one)))))
       case (_, Some(smaller)) if batch.records.sizeIs > 1 =>
         Right(Step(rest.copy(streams = streams.updated(stream, state.recut(batch, smaller)))))

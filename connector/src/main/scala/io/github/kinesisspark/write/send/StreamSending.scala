@@ -99,6 +99,7 @@ private[send] final case class StreamSending(
     * @param taken the records that are in the stream
     */
   def answered(
+      call: Long,
       batch: Batch,
       answer: CallAnswer.PerRecord,
       taken: Vector[Entry],
@@ -109,7 +110,7 @@ private[send] final case class StreamSending(
     val back          = copy(
       limits = taken.foldLeft(limits)((l, entry) => l.taken(entry.size)),
       throttles = next,
-      pause = Pause.none,
+      pause = pause.afterSuccess(call),
       calls = calls - 1
     ).returned(freed)
     if (ordered) taken.foldLeft(back)((state, entry) => state.released(entry.partitionKey)) else back
@@ -133,10 +134,10 @@ private[send] final case class StreamSending(
     copy(limits = to, throttles = throttles.recalled(batch), calls = calls - 1).returned(batch.records.map(_.retry))
 
   /** The call's only record will never be taken. */
-  def rejected(batch: Batch): StreamSending =
-    batch.entries.foldLeft(copy(throttles = throttles.recalled(batch), pause = Pause.none, calls = calls - 1))(
-      (state, entry) => state.released(entry.partitionKey)
-    )
+  def rejected(call: Long, batch: Batch): StreamSending = {
+    val rest = copy(throttles = throttles.recalled(batch), pause = pause.afterSuccess(call), calls = calls - 1)
+    batch.entries.foldLeft(rest)((state, entry) => state.released(entry.partitionKey))
+  }
 
   private def enqueued(record: PendingRecord) = copy(fresh = fresh :++ Vector(record))
 
@@ -188,6 +189,9 @@ private[send] final case class Pause(until: Long, history: RetryHistory, afterCa
       case end => (this, end)
     }
   }
+
+  /** A call that was made before the first of them failed says nothing of what came after. */
+  def afterSuccess(call: Long): Pause = if (call > afterCall) Pause.none else this
 
   def isWorrying: Boolean = history.failures >= Pause.Worrying
 }

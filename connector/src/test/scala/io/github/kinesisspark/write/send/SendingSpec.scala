@@ -157,6 +157,14 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
     }
 
+    it("is repeated after its wait, also if a call that was made before it failed is taken meanwhile") {
+      val (first, calls) = sent(holding(entries(1000)))
+      val broken         = answered(first, calls(0), failed(InternalFailureException.builder.build))
+      val after          = answered(broken, calls(1), PerRecord(Vector.fill(500)(Taken(shard))))
+      sent(after)._2 shouldBe empty
+      sentOne(after, after.wakeAt(flush = true).value)._2.entries should have size 500
+    }
+
     describe("of each error class that is retried") {
       def refused(code: String, status: Int = 400) = SdkKinesisException.builder
         .statusCode(status)
