@@ -8,7 +8,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{Closing, KinesisClients}
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, Shard, ShardKey, StreamArn}
+import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, ReaderStatus, StreamChanges}
 import io.github.kinesisspark.read.reader.StreamAccess
 
@@ -55,9 +55,6 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   /** The children of shards that were read to their end, as their readers reported them. */
   def addChildren(statuses: Iterable[ReaderStatus]): Unit =
     statuses.foreach(status => if (status.children.nonEmpty) byArn(status.shard.stream).addChildren(status.children))
-
-  /** The same of a stream, as tasks reported them. */
-  def addChildren(stream: StreamArn, children: Vector[Shard]): Unit = byArn(stream).addChildren(children)
 
   /** Asks the service about shards that no listing has, or that a reader doesn't find, and waits a second at most for each stream.
     *

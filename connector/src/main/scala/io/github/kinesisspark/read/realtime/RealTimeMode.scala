@@ -52,9 +52,9 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     val now      = state.batch
     val progress = reported.toVector.collect { case ours: RealTimeProgress => ours }
     val reads    = progress.flatMap(_.reads)
-    val begun    = progress.flatMap(p => p.reads.flatMap(r => r.begun.map(child => Begun(r.shard, child, p.executor))))
-    // One by one, as each may be the parent of the next.
-    begun.foreach(b => catalog.addChildren(b.shard.stream, Vector(b.child)))
+    val begun    = progress.flatMap(p => p.reads.filter(_.isBegun).map(r => Begun(r.shard, p.executor)))
+    // Parents come before children. Those that another task's shard held up begin with the next batch.
+    catalog.addChildren(reads.map(_.status))
     val moved =
       reads.map(r => r.shard -> r.taken.position).toMap ++ now.planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val end = now.planning.end(moved, begun.map(_.shard).toSet)
@@ -143,5 +143,5 @@ private object RealTimeMode {
   private val TooFewCores = "KINESIS_TOO_FEW_CORES"
 
   /** A child that a task began. */
-  private final case class Begun(shard: ShardKey, child: Shard, executor: Option[ExecutorId])
+  private final case class Begun(shard: ShardKey, executor: Option[ExecutorId])
 }

@@ -4,7 +4,7 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.PartitionOffset
 
 import io.github.kinesisspark.jar.FromDriver
-import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.{CutPoint, ExecutorId, ReaderStatus}
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 
@@ -55,10 +55,10 @@ private[realtime] final case class RealTimeProgress(
     isAsked: Boolean
 ) extends PartitionOffset
 
-/** @param taken  what the task has given of the shard
-  * @param status how far its reader was by then
-  * @param begun  of a child that was begun within the batch
+/** @param taken   what the task has given of the shard
+  * @param status  how far its reader was by then
+  * @param isBegun it is a child that was begun within the batch
   */
-private[realtime] final case class ShardRead(taken: CutPoint, status: ReaderStatus, begun: Option[Shard]) {
+private[realtime] final case class ShardRead(taken: CutPoint, status: ReaderStatus, isBegun: Boolean) {
   def shard: ShardKey = status.shard
 }

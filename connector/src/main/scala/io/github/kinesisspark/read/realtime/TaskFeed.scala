@@ -85,7 +85,7 @@ private[realtime] final class TaskFeed(
 
   /** What became of each shard, those that were begun here after their parents. */
   def reads: Vector[ShardRead] =
-    all.valuesIterator.map(one => ShardRead(one.shard.taken, one.shard.status, one.child)).toVector
+    all.valuesIterator.map(one => ShardRead(one.shard.taken, one.shard.status, one.child.isDefined)).toVector
 
   /** By all shards. */
   def delivered: UserRecordCount =

@@ -169,8 +169,8 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       s.bring(2, after(2), record(2, "child"))
       s.texts(1) shouldBe Seq("child")
       s.positions shouldBe Map(shard(0) -> ShardEnd, shard(1) -> TrimHorizon, shard(2) -> after(2))
-      s.feed.reads.map(r => r.shard -> r.begun.map(_.id)) shouldBe
-        Vector(shard(0) -> None, shard(1) -> Some(shardId(1)), shard(2) -> Some(shardId(2)))
+      s.feed.reads.map(r => r.shard -> r.isBegun) shouldBe
+        Vector(shard(0) -> false, shard(1) -> true, shard(2) -> true)
     }
 
     it("starts the child of a merge after the last record of both parents") {

@@ -226,9 +226,11 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       inRealTime(load(stream, rarely), at, log, "3 seconds") { _ =>
         val before = put(stream, "before", 60)
         eventually(log.texts.sorted shouldBe before.sorted)
-        val child = merge(stream, 1)
-        val after = put(stream, "after", 60)
+        val listed = kinesis.calls.count("ListShards", stream.name)
+        val child  = merge(stream, 1)
+        val after  = put(stream, "after", 60)
         eventually(log.texts.sorted shouldBe (before ++ after).sorted)
+        kinesis.calls.count("ListShards", stream.name) shouldBe listed
         val parents = kinesis.streams.shards(stream.name).find(_.id == child).get.parents
         val of      = log.rows.groupMap(_.shardId)(_.batch)
         of(child).min should be > parents.flatMap(of(_)).max
