@@ -2,13 +2,13 @@ package io.github.kinesisspark.read.stream
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
-import scala.util.{Failure, Success, Try}
 
 import org.slf4j.LoggerFactory
 
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardCatalog, ShardEnds}
-import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus, WatermarkAlignment}
+import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
 /** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this class asks Kinesis for the first
@@ -18,32 +18,32 @@ import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTim
   * second, which readers can hold. Each look takes one GetShardIterator and one or two GetRecords of one record, out of the 5 calls a second that all
   * pollers of the shard share.
   */
-final class BeyondBuffers(catalog: ShardCatalog, alignment: WatermarkAlignment) {
+final class BeyondBuffers(catalog: ShardCatalog) {
   import BeyondBuffers._
   import catalog.clients.runtime
 
   private val log = LoggerFactory.getLogger(classOf[BeyondBuffers])
 
-  /** The parts of a batch that end later than the readers stand. */
+  /** The parts of a batch that end later than the readers stand. None if one is not found: the others would run ahead of it, and the driver's way to Kinesis
+    * may be lost for all of them.
+    */
   def ends(questions: LongTrigger.Questions, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, CutPoint] =
-    ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
-      found(Parallel.map(questions.times.toVector) { case (shard, time) =>
-        Try(end(statuses(shard), time, questions.oldest, questions.apart, looks))
-      })
+    try
+      ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
+        Parallel
+          .map(questions.times.toVector) { case (shard, time) =>
+            end(statuses(shard), time, questions.oldest, questions.apart, looks)
+          }
+          .flatten
+          .toMap
+      }
+    catch {
+      case e: KinesisException =>
+        runtime.lines.warn(log, "ends beyond buffers", catalog.access.keySet)(
+          s"The end of a batch beyond the readers' buffers was not found: ${e.getMessage} The batch ends where its readers stand."
+        )
+        Map.empty
     }
-
-  /** With an alignment, a shard whose end is not found keeps the others from going beyond their buffers as well. */
-  private def found(ends: Vector[Try[Option[(ShardKey, CutPoint)]]]): Map[ShardKey, CutPoint] = {
-    val failures = ends.collect { case Failure(e) => e }
-    failures.headOption.foreach { e =>
-      runtime.lines.warn(log, "ends beyond buffers", catalog.access.keySet)(
-        s"The ends of a batch beyond the readers' buffers were not found in ${failures.size} of ${ends.size} shards: ${e.getMessage} These " +
-          "shards' parts of the batch end where their readers stand."
-      )
-    }
-    if (failures.nonEmpty && alignment.skewMillis.isDefined) Map.empty
-    else ends.collect { case Success(end) => end }.flatten.toMap
-  }
 
   private def end(
       status: ReaderStatus,

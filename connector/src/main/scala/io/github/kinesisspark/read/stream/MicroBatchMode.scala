@@ -26,7 +26,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
 
   private lazy val isAlone = source.host.isAlone
   private lazy val callers = source.host.callers
-  private val beyond       = new BeyondBuffers(catalog, source.alignment)
+  private val beyond       = new BeyondBuffers(catalog)
   private var state        = MicroBatchState.begin(runtime.clock.nanos())
 
   /** `Trigger.AvailableNow`: the query ends with what is there at its first planning. */
