@@ -101,9 +101,9 @@ final case class SourceMetrics(
       for (behind <- status.millisBehind) yield {
         // What is buffered and not admitted comes on top of what the reader itself is behind.
         val held = for {
-          newest   <- status.newestArrival
-          admitted <- cuts.get(shard).flatMap(_.newestArrival)
-        } yield math.max(0L, newest - admitted)
+          newest <- status.newestArrival
+          first  <- cuts.get(shard).flatMap(_.newestArrival).orElse(status.oldestArrival)
+        } yield math.max(0L, newest - first)
         val ago = status.millisSinceAnswer.getOrElse(0L)
         Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
       }

@@ -42,6 +42,12 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       shown(next(silent, at = 30.seconds, status(0, 100, 0.seconds))) shouldBe Seq(2, 100, 30200)
     }
 
+    it("count what a reader holds and no batch has taken") {
+      val held = status(0, 100, 1.second)
+      val full = held._1 -> held._2.copy(oldestArrival = Some(1000), newestArrival = Some(61000))
+      shown(next(SourceMetrics.none, at = 0.seconds, full, status(1, 0, 1.second))) shouldBe Seq(2, 0, 60100)
+    }
+
     it("show the lag of a reader that the service doesn't answer as growing with time") {
       shown(next(SourceMetrics.none, at = 1.minute, status(0, 0, 1.second), status(1, 0, 40.seconds))) shouldBe
         Seq(2, 0, 40000)
