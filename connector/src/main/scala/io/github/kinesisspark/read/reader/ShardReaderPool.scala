@@ -131,16 +131,23 @@ final class ShardReaderPool(
     // It may have room now, or still have none.
     if (reader.isHeldUp) change(Some(reader.shard), isNews = false)
     reader.commit().foreach { end =>
-      drop(reader.shard)
-      open(reader.shard, end, reader.stop)
+      openAnew(reader.shard, end, reader.stop)
       change(Some(reader.shard), isNews = true)
     }
   }
 
+  /** Whether the shard is closed is said once, to its first reader. */
+  private def openAnew(shard: ShardKey, at: ShardPosition, stop: Option[ShardPosition]): ShardReader = {
+    val isClosed = readers.get(shard).exists(_.isOfClosedShard)
+    drop(shard)
+    val reader = open(shard, at, stop)
+    if (isClosed) reader.shardIsClosed()
+    reader
+  }
+
   private def read(task: ReadOrder.Task): Unit = {
     if (!readers.get(task.shard).exists(_.startAt(task.position))) {
-      drop(task.shard)
-      open(task.shard, task.position, task.stop): Unit
+      openAnew(task.shard, task.position, task.stop): Unit
     }
     if (task.isClosed) readers(task.shard).shardIsClosed()
   }
@@ -236,10 +243,7 @@ final class ShardReaderPool(
     val reader = synchronized {
       require(!closed, s"the readers of ${config.sourceId} are closed")
       readBy(by)
-      readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse {
-        drop(shard)
-        open(shard, from, stop = None)
-      }
+      readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse(openAnew(shard, from, stop = None))
     }
     followers(shard) = onNews
     reader.demand()

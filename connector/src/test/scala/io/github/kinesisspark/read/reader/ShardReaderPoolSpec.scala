@@ -12,7 +12,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators.{shard, stream}
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, PollingOptions}
-import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.BoundarySpacing
 import io.github.kinesisspark.read.reader.ResolvedPublisher.FanOut
 import io.github.kinesisspark.runtime.Runtime
@@ -202,17 +202,39 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.isNamedSince(100) shouldBe false
     }
 
-    it("stay with the newer consumer when a task or an order of the older one comes late") {
-      val older  = FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
-      val newer  = older.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
+    val ofStream = config.copy(streams =
+      Map(stream -> StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1"))
+    )
+
+    /** Readers of a service that doesn't answer. */
+    def readersOfStream() = {
       val client =
         new KinesisClients((_, success) => new KinesisClients.SharedClient(new StubKinesis, success, () => ()))(
           Runtime.ofJvm
         )
-      val access        = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
-      val ofStream      = config.copy(streams = Map(stream -> access))
-      val others        = new ReadersShared(client, shared.worker)
-      val readers       = new ShardReaderPool(ofStream, () => "1", others, _ => Future.successful(true))
+      new ShardReaderPool(ofStream, () => "1", new ReadersShared(client, shared.worker), _ => Future.successful(true))
+    }
+
+    it("know that their shard is closed, also where they take another one's place") {
+      val readers = readersOfStream()
+      val task    = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = true)
+      val end     = ShardPosition.AfterSequenceNumber(SequenceNumber("5"))
+      val by      = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
+      readers.applyOrder(
+        order(number = 1, batchEnds = Vector(shard(0) -> end)).copy(settings = by, read = Vector(task))
+      )
+      val first = readers.all.head
+      readers.applyOrder(order(number = 2, commit = true))
+      val second = readers.all.head
+      second should not be theSameInstanceAs(first)
+      second.isOfClosedShard shouldBe true
+      readers.close()
+    }
+
+    it("stay with the newer consumer when a task or an order of the older one comes late") {
+      val older         = FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
+      val newer         = older.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
+      val readers       = readersOfStream()
       val task          = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
       def by(p: FanOut) = Some(ReadOrder.ReadSettings(ofStream, p))
       readers.applyOrder(order(number = 1).copy(settings = by(newer), read = Vector(task)))
