@@ -144,7 +144,9 @@ final class ShardCoordinator(
   def begin(batch: BatchSlices): Unit = {
     sender.announce(batch.moved)
     sender.handOver()
-    directory.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())
+    // A planning without records says nothing of the load.
+    if (batch.moved.nonEmpty)
+      directory.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())
     clocks = clocks.admit(
       for ((shard, end) <- batch.ends.iterator; newest <- end.newestArrival.iterator) yield shard -> newest
     )

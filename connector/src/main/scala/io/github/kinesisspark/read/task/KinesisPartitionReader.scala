@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.task
 
-import scala.annotation.tailrec
 import scala.collection.mutable
 
 import org.apache.spark.TaskContext
@@ -147,16 +146,15 @@ private final class KinesisPartitionReader(
 
     begin()
 
-    /** Takes the next record, if not all ranges are read. */
-    @tailrec def advance(): Boolean = current match {
-      case Some(range) if range.records.hasNext =>
-        rows = range.rows.of(range.records.next())
-        true
-      case Some(_) =>
+    /** Takes the next record, or turns to the next range, which may have none yet. False once all ranges are read. */
+    def advance(): Boolean = current.exists { range =>
+      if (range.records.hasNext) rows = range.rows.of(range.records.next())
+      else {
         close()
         begin()
-        advance()
-      case None => false
+        rows = Iterator.empty
+      }
+      true
     }
 
     def isReady: Boolean   = current.forall(_.records.isReady)

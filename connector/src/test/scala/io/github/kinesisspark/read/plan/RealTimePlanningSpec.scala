@@ -45,6 +45,13 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     }
   }
 
+  describe("tasks of a real-time batch without readers") {
+    it("may use the cores of all executors") {
+      val shards = Vector.tabulate(8)(n => Placed(shard(n), n, None))
+      RealTimeTasks.plan(shards, slots = 2, most = 6) should have size 6
+    }
+  }
+
   describe("tasks of a real-time batch beside stages behind a shuffle") {
     it(
       "are at most as many as there are cores for them, but one on each executor with shards, and hold each shard once"
