@@ -171,7 +171,7 @@ def test_options_decide_which_permissions_are_printed() -> None:
         "Action": ["sts:AssumeRole"],
         "Resource": role,
     }
-    chain = printed("--option", f"roleArn={role}", "--option", f"roleChain={role}-1", "--option", "roleTags=a=b")
+    chain = printed("--option", f"roleArn={role}", "--option", f"roleChain={role}-1 ext-1", "--option", "roleTags=a=b")
     assert chain["Statement"][-1]["Action"] == ["sts:AssumeRole", "sts:TagSession"]
     assert chain["Statement"][-1]["Resource"] == [f"{role}-1", role]
     assert "sts:AssumeRole" not in actions("--option", f"roleArn={role}", "--option", "webIdentityTokenFile=/token")
