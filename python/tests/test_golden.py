@@ -21,7 +21,8 @@ from kinesis_spark import KinesisCallError, LocalKinesis, positions, read_batch,
 GOLDEN = Path(__file__).parent / "golden"
 REFUSED = (
     r"\[KINESIS_OFFSET_REFUSED\] The Kinesis offset has version 2, which a later release has written, and this "
-    r"release reads versions up to 1: use that release, or a copy from before the upgrade\."
+    r"release reads versions up to 1: use that release, or copies of the checkpoint and of the sink's output from "
+    r"before the upgrade\."
 )
 # In `make test`; the others run before a release, and on each Spark.
 QUICK = {("0.1.0-spark-3.5", "polling"), ("0.1.0-spark-4.2", "fan-out")}

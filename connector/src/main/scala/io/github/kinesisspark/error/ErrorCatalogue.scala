@@ -150,7 +150,7 @@ object ErrorCatalogue {
     ErrorEntry(
       "KINESIS_DATA_LOSS",
       "Records were removed before the query had read them.",
-      "The query stood still for longer than the stream's retention, or a stream of the checkpoint isn't read any more.",
+      "The query stood still, or was behind, for longer than the stream's retention.",
       "Decide: `failOnDataLoss` = `false` reads on from the oldest records that are left. Longer retention prevents it."
     ),
     ErrorEntry(

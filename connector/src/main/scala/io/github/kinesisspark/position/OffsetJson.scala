@@ -47,7 +47,7 @@ object OffsetJson {
       case Some(ujson.Num(later)) if later > Version =>
         throw new OffsetException(
           s"The Kinesis offset has version ${later.toLong}, which a later release has written, and this release reads versions up to $Version: use " +
-            "that release, or a copy from before the upgrade."
+            "that release, or copies of the checkpoint and of the sink's output from before the upgrade."
         )
       case _ => throw foreign(json)
     }

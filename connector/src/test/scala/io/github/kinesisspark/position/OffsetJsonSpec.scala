@@ -62,7 +62,7 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("is refused if a later release wrote it, with what to do in a sentence") {
       the[OffsetException] thrownBy OffsetJson.read("""{"version":2,"streams":{}}""") should have message
         "[KINESIS_OFFSET_REFUSED] The Kinesis offset has version 2, which a later release has written, and this release reads versions up to 1: " +
-        "use that release, or a copy from before the upgrade. " +
+        "use that release, or copies of the checkpoint and of the sink's output from before the upgrade. " +
         "(See docs/reference/errors.md#kinesis_offset_refused)"
     }
 
