@@ -27,9 +27,6 @@ final class AggregatedRecord[R <: Packable] {
 
   def isEmpty: Boolean = count == 0
 
-  /** User records. */
-  def size: Int = count
-
   /** Called once, when no more are added. */
   def records: Vector[R] = added.result()
 

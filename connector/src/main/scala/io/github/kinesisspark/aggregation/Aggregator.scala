@@ -29,11 +29,11 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     else {
       val shard  = open(place)
       val before = growing(place)
-      if (before.addUpTo(limits.payload, record, key)) fullAt(place, shard)
+      if (before.addUpTo(limits.payload, record, key)) Vector.empty
       else {
         val its = KinesisPut.flushed(before, shard)
         growing(place) = new AggregatedRecord[R]
-        if (growing(place).addUpTo(limits.payload, record, key)) its ++ fullAt(place, shard)
+        if (growing(place).addUpTo(limits.payload, record, key)) its
         else its :+ KinesisPut.of(record, Some(shard))
       }
     }
@@ -50,9 +50,6 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     puts.result()
   }
 
-  private def fullAt(place: Int, shard: Shard): Vector[KinesisPut[R]] =
-    if (growing(place).size < limits.maxRecords) Vector.empty else takenAt(place, shard)
-
   private def takenAt(place: Int, shard: Shard) = {
     val put = KinesisPut.flushed(growing(place), shard)
     growing(place) = new AggregatedRecord[R]
@@ -62,15 +59,14 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
 
 object Aggregator {
 
-  /** How large an aggregated record may become; by itself, a record may be larger. The defaults are the KPL's.
+  /** How large an aggregated record may become; by itself, a record may be larger. The default is the KPL's.
     *
-    * @param maxBytes   of data and partition key, as the service counts; it takes 1 MiB at most, or what the stream's
-    *                   `MaxRecordSize` says
-    * @param maxRecords user records
-    * @see [[https://github.com/awslabs/amazon-kinesis-producer/blob/master/java/amazon-kinesis-producer-sample/default_config.properties AggregationMaxSize, AggregationMaxCount]]
+    * @param maxBytes of data and partition key, as the service counts; it takes 1 MiB at most, or what the stream's
+    *                 `MaxRecordSize` says
+    * @see [[https://github.com/awslabs/amazon-kinesis-producer/blob/master/java/amazon-kinesis-producer-sample/default_config.properties AggregationMaxSize]]
     */
-  final case class Limits(maxBytes: Int = 50 << 10, maxRecords: Int = Int.MaxValue) {
-    require(maxBytes > 0 && maxRecords > 0, s"nothing fits into $this")
+  final case class Limits(maxBytes: Int = 50 << 10) {
+    require(maxBytes > 0, s"nothing fits into $this")
 
     private[aggregation] def payload: Int = maxBytes - KinesisPut.PartitionKey.length
   }

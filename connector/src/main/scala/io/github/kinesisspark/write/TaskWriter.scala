@@ -10,7 +10,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{Linger, StreamRef}
-import io.github.kinesisspark.runtime.{TryLock, WaitingQueue}
+import io.github.kinesisspark.runtime.{Timer, TryLock, WaitingQueue}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits, Totals}
 
@@ -61,8 +61,8 @@ private[write] final class TaskWriter(
   private val lock   = new TryLock
   private var failed = Option.empty[Throwable]
 
-  /** When the timer sends the rows that are held, in nanoseconds since this began. */
-  private var timedAt = Option.empty[Long]
+  /** Sends the rows that are held. */
+  private var timed = Option.empty[Timed]
 
   /** Error classes of calls that were sent again. */
   private var reported = Set.empty[String]
@@ -111,11 +111,12 @@ private[write] final class TaskWriter(
     while (packing.heldRows > 0) await(flush = true)
   }
 
-  /** Cancels the calls under way. */
+  /** Cancels the calls under way, and the timer, which would keep the task's objects for as long as rows may wait. */
   override def close(): Unit = {
     // It may be listing shards.
     timer.end()
     lock.take()
+    forgetTimer()
     try underWay.values.foreach(_.cancel(true))
     finally lock.free()
   }
@@ -141,24 +142,29 @@ private[write] final class TaskWriter(
 
   /** With no call under way, an earlier time takes the place of a later one. */
   private def startTimer(): Unit =
-    if ((blockRows > 0 || packing.heldRows > 0) && (timedAt.isEmpty || underWay.isEmpty)) linger.foreach { waits =>
+    if ((blockRows > 0 || packing.heldRows > 0) && (timed.isEmpty || underWay.isEmpty)) linger.foreach { waits =>
       val wait = if (underWay.isEmpty) waits.idle else waits.busy
       val at   = runtime.clock.nanos() - began + wait.toNanos
-      if (timedAt.forall(at < _)) {
-        timedAt = Some(at)
-        writers.after(wait)(tick(at, wait))
+      if (timed.forall(at < _.at)) {
+        forgetTimer()
+        timed = Some(Timed(at, writers.after(wait)(tick(wait.min(LongestWait)))))
       }
     }
 
+  private def forgetTimer(): Unit = {
+    timed.foreach(_.timer.cancel())
+    timed = None
+  }
+
   /** Comes again where the task's thread holds the lock now. */
-  private def tick(at: Long, again: FiniteDuration): Unit =
+  private def tick(again: FiniteDuration): Unit =
     if (
-      !onTimer(if (timedAt.contains(at)) {
-        timedAt = None
+      !onTimer {
+        forgetTimer()
         advance(flush = true)
         startTimer()
-      })
-    ) writers.after(again)(tick(at, again))
+      }
+    ) writers.after(again)(tick(again)): Unit
 
   /** Rows that waited for others while a call was under way may wait no longer. A task's thread that is at work takes answers itself. */
   private def onAnswer(): Unit = if (!answers.isEmpty) onTimer {
@@ -296,6 +302,9 @@ private object TaskWriter {
 
   /** @param answer or what broke on this side, where no answer could be made of the call */
   private final case class Answered(call: Long, answer: Either[Throwable, CallAnswer], millis: Long)
+
+  /** @param at in nanoseconds since the writer began */
+  private final case class Timed(at: Long, timer: Timer)
 
   private final case class Counted(totals: Totals, times: CallTimes, rows: Long)
 

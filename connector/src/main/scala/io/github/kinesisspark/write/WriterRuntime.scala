@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 import scala.util.Try
 
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Runtime, Timer}
 
 /** What the writers of one process share: clients, and threads for work that may block. */
 private[write] final class WriterRuntime(val clients: KinesisClients) {
@@ -17,8 +17,7 @@ private[write] final class WriterRuntime(val clients: KinesisClients) {
   // As many threads as work at once; an idle one ends after a minute.
   private lazy val workers = runtime.workers.growing("kinesis-writers")
 
-  def after(time: FiniteDuration)(action: => Unit): Unit =
-    runtime.timers.schedule(time.toNanos)(execute(action)): Unit
+  def after(time: FiniteDuration)(action: => Unit): Timer = runtime.timers.schedule(time.toNanos)(execute(action))
 
   def execute(action: => Unit): Unit = workers.execute(() => action)
 

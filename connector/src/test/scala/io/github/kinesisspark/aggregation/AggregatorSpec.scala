@@ -13,7 +13,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     PropertyCheckConfiguration(minSuccessful = 200)
 
   private val limits: Gen[Aggregator.Limits] =
-    Gen.zip(Gen.choose(30, 4000), Gen.choose(1, 20)).map((Aggregator.Limits.apply _).tupled)
+    Gen.choose(30, 4000).map(Aggregator.Limits(_))
 
   private def allPuts(shards: Iterable[Shard], limits: Aggregator.Limits, records: Iterable[UserRecord]) = {
     val aggregator = new Aggregator[UserRecord](shards, limits)
@@ -68,18 +68,12 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       forAll(shards, limits, some) { (shards, limits, records) =>
         allPuts(shards, limits, records).filter(_.records.sizeIs > 1).foreach { put =>
           put.bytes should be <= limits.maxBytes
-          put.records.size should be <= limits.maxRecords
         }
       }
     }
   }
 
   describe("an aggregator") {
-    it("emits a record as soon as it is full") {
-      val aggregator = new Aggregator[UserRecord](Seq(one), Aggregator.Limits(maxRecords = 3))
-      (1 to 7).flatMap(n => aggregator.add(keyed(n, 1))).map(_.records.size) shouldBe Vector(3, 3)
-    }
-
     it("fills records up to the byte limit") {
       val records = (1 to 1000).map(keyed(_, 1))
       val puts    = allPuts(Seq(one), Aggregator.Limits(maxBytes = 500), records)
@@ -117,7 +111,6 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
     it("refuses limits of zero") {
       an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxBytes = 0)
-      an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxRecords = 0)
     }
   }
 

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.write
 
+import java.lang.ref.WeakReference
 import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, CountDownLatch, TimeUnit}
 
 import scala.concurrent.{Await, ExecutionContext, Future}
@@ -190,6 +191,20 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val s     = new Setting(linger = None, broken = Some(error))
     s.writer.write(entry(0))
     within(10.seconds)(the[IllegalStateException] thrownBy s.writer.flush() shouldBe error)
+  }
+
+  it("a task writer that is closed is not kept by its timer") {
+    def closed() = {
+      val s = new Setting(Some(Linger.of(10.minutes)))
+      s.writer.write(entry(0))
+      s.writer.close()
+      new WeakReference(s.writer)
+    }
+    val writer = closed()
+    eventually {
+      System.gc()
+      writer.get shouldBe null
+    }
   }
 
   it("a task writer makes calls and lists shards without a monitor: only its own task waits for it") {

@@ -43,15 +43,15 @@ private[send] final case class BatchBuilder(
 
   def hasThrottles: Boolean = throttles.byShard.nonEmpty
 
-  /** Where no shard has a throttle: as many as there is room for, and what is left.
+  /** The first records of a call where no shard has a throttle: as many as there is room for, and what is left.
     *
     * @param queue not empty
     */
   def filledFrom(queue: SendQueue): (BatchBuilder, SendQueue) = {
-    val builder = Vector.newBuilder[PendingRecord] ++= records
-    val isProbe = limits.isProbe(records.headOption.getOrElse(queue.head).entry.size)
-    var count   = records.size
-    var sum     = bytes
+    val builder = Vector.newBuilder[PendingRecord]
+    val isProbe = limits.isProbe(queue.head.entry.size)
+    var count   = 0
+    var sum     = 0L
     var left    = queue.blocks
     var gone    = queue.gone
     var isFull  = false
@@ -74,7 +74,7 @@ private[send] final case class BatchBuilder(
         gone = 0
       }
     }
-    val rest = SendQueue(left, gone, queue.count - (count - records.size), queue.bytes - (sum - bytes))
+    val rest = SendQueue(left, gone, queue.count - count, queue.bytes - sum)
     (copy(records = builder.result(), bytes = sum, refused = refused || left.nonEmpty), rest)
   }
 

@@ -55,13 +55,12 @@ final case class Sending(
     streams: Map[StreamRef, StreamSending] = Map.empty,
     calls: Map[Long, (StreamRef, Batch)] = Map.empty,
     nextCall: Long = 0,
-    heldRecords: Int = 0,
     heldBytes: Long = 0,
     totals: Totals = Totals()
 ) {
   import Sending._
 
-  def isEmpty: Boolean = heldRecords == 0
+  def isEmpty: Boolean = heldBytes == 0
 
   /** Whether another record may be added. */
   def hasRoom: Boolean = heldBytes < settings.bufferSize
@@ -80,7 +79,6 @@ final case class Sending(
         known.getOrElse(stream, StreamSending(settings.ordered, StreamSending.policyOf(settings.retries))).add(its)
       )
     },
-    heldRecords = heldRecords + entries.size,
     heldBytes = heldBytes + Entry.weightOf(entries)
   )
 
@@ -205,10 +203,7 @@ final case class Sending(
           )
       }
 
-  private def removing(entries: Vector[Entry]) = copy(
-    heldRecords = heldRecords - entries.size,
-    heldBytes = heldBytes - Entry.weightOf(entries)
-  )
+  private def removing(entries: Vector[Entry]) = copy(heldBytes = heldBytes - Entry.weightOf(entries))
 
   private def counted(taken: Vector[Entry], throttled: Long) = copy(
     totals = totals.copy(

@@ -271,7 +271,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
   /** Puts aggregated records for the stream's shards as they are now; says how many. */
   private def putPacked(stream: TestStream, records: Seq[UserRecord]): Int = {
-    val aggregator = new Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxRecords = 60))
+    val aggregator = new Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 800))
     val all        = records.flatMap(aggregator.add) ++ aggregator.flush()
     all.foreach(p => put(stream, p) shouldBe p.shard.get.id)
     all.size
