@@ -1,19 +1,17 @@
 package io.github.kinesisspark.read.batch
 
-import java.time.Instant
-
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.{OptionException, StartingPosition}
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.{GivenPositions, ListedStream, Parallel, ShardEnds}
+import io.github.kinesisspark.read.catalog.{GivenPositions, GivenTimes, ListedStream, Parallel, ShardEnds}
 import io.github.kinesisspark.read.plan.HistoryRange
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
 /** One stream as it is at one moment, for reads that begin and end: positions in its shards, and what is between them. */
 final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
-  import StreamHistory._
+  import GivenTimes.GivenTime
   import stream.clients.runtime
 
   private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
@@ -21,6 +19,8 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private val lineage = stream.lineage
 
   val now: Long = listing.serviceTimeMillis
+
+  private val times = new GivenTimes(stream, now, failOnDataLoss)
 
   /** Of all shards that are known. */
   val hashKeys: Map[ShardKey, HashKeyRange] =
@@ -64,12 +64,12 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       pieces: Vector[HistoryRange.Piece]
   ): Vector[HistoryRange.Piece] = {
     from match {
-      case _: StartingPosition.Shards => checkStart(timesOf(pieces)(_.start))
+      case _: StartingPosition.Shards => times.checkStart(timesOf(pieces)(_.start))
       case _                          => ()
     }
     to match {
       case asked: StartingPosition.Shards =>
-        checkKept("endingPosition", timesOf(pieces)(_.end))
+        times.checkKept("endingPosition", timesOf(pieces)(_.end))
         givenAs("endingPosition").upTo(asked, pieces, ends, now)
       case _ => pieces
     }
@@ -83,7 +83,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private def initialPositions(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
     case StartingPosition.TrimHorizon    => lineage.roots.map(_ -> TrimHorizon)
     case StartingPosition.AtTimestamp(t) =>
-      checkStart(Vector(GivenTime(t.toEpochMilli)))
+      times.checkStart(Vector(GivenTime(t.toEpochMilli)))
       stream.openAt(t.toEpochMilli.min(now)).map(_ -> AtTimestamp(t.toEpochMilli))
     case StartingPosition.Latest =>
       throw new OptionException(
@@ -98,7 +98,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private def ending(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
     case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
     case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
-      checkKept("endingPosition", Vector(GivenTime(t.toEpochMilli)))
+      times.checkKept("endingPosition", Vector(GivenTime(t.toEpochMilli)))
       stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
     // Of a time within the service's present second, there may be records before and after it.
     case StartingPosition.AtTimestamp(t) => lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
@@ -142,35 +142,10 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     case exact             => ShardEnds.Extent(exact, None)
   }
 
-  private def checkStart(times: Vector[GivenTime]): Unit = {
-    val earliestPending = times.filter(time => ShardEnds.isFuture(time.millis, now))
-    if (earliestPending.nonEmpty) throw stream.inTheFuture(earliestPending.mkString(", "), now)
-    checkKept("startingPosition", times)
-  }
-
-  private def checkKept(option: String, times: Vector[GivenTime]): Unit = {
-    val oldest = now - stream.retention.toMillis
-    val past   = times.filter(_.millis < oldest)
-    if (past.nonEmpty && stream.createdMillis < oldest)
-      DataLoss.ofPositions(
-        s"'$option' (${past.mkString(", ")}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours",
-        failOnDataLoss,
-        log
-      )
-  }
-
   private def givenAs(option: String) = new GivenPositions(option, stream, failOnDataLoss)
 
   private def refuseOrder(shards: Vector[String]) = throw new OffsetException(
     s"'endingPosition' comes before 'startingPosition' in ${shards.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +
       "or give a later end."
   )
-}
-
-object StreamHistory {
-
-  /** @param shard of which it was said; nothing where it is all shards' */
-  private final case class GivenTime(millis: Long, shard: Option[String] = None) {
-    override def toString: String = shard.fold("")(id => s"$id at ") + Instant.ofEpochMilli(millis).toString
-  }
 }

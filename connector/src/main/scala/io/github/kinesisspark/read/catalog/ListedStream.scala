@@ -1,6 +1,5 @@
 package io.github.kinesisspark.read.catalog
 
-import java.time.Instant
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.concurrent.duration._
@@ -9,7 +8,7 @@ import scala.util.control.NonFatal
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
-import io.github.kinesisspark.config.{OptionException, StartingPosition, StreamOptions, StreamRef}
+import io.github.kinesisspark.config.{StartingPosition, StreamOptions, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
@@ -175,7 +174,7 @@ final class ListedStream private (
   /** Where a query without a checkpoint begins: LATEST is turned into the service's time here and nowhere else, and stays what it was the first
     * time.
     *
-    * @throws OptionException  where the time is in the future
+    * @throws io.github.kinesisspark.config.OptionException where the time is in the future
     * @throws OffsetException  where positions are given that aren't this stream's
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
@@ -198,23 +197,12 @@ final class ListedStream private (
         latest = Some(time)
         open.map(_ -> ShardPosition.AtTimestamp(time))
       case StartingPosition.AtTimestamp(t) =>
-        val now = serviceTime()
-        if (ShardEnds.isFuture(t.toEpochMilli, now)) throw inTheFuture(t.toString, now)
+        new GivenTimes(this, serviceTime(), failOnDataLoss).checkStart(Vector(GivenTimes.GivenTime(t.toEpochMilli)))
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         list()
         new GivenPositions("startingPosition", this, failOnDataLoss).begin(asked)
     }
-
-  /** The service refuses a starting time that it has not reached.
-    *
-    * @param now in ms by the service's clock
-    */
-  def inTheFuture(times: String, now: Long): OptionException = new OptionException(
-    Seq(
-      s"'startingPosition' ($times) is in the future: it is ${Instant.ofEpochMilli(now)} by the clock of $arn. Give an earlier time, or LATEST."
-    )
-  )
 
   override def close(): Unit = lease.close()
 

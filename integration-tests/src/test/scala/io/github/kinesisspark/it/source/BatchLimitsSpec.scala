@@ -121,19 +121,26 @@ class BatchLimitsSpec extends TestkitSuite {
   }
 
   describe("past retention") {
-    it("a starting or ending time is data loss, and a starting time is accepted with failOnDataLoss=false") {
+    it(
+      "a starting time, of a batch read or a streaming query, or an ending time is data loss, unless failOnDataLoss is false"
+    ) {
       val stream = newStream(shards = 1)
       put(stream, "a", 10)
-      val start = time()
+      val old = time()
       pass(hours = 30)
       put(stream, "b", 10)
-      val position = "startingPosition" -> s"AT_TIMESTAMP:$start"
+      val position = "startingPosition" -> s"AT_TIMESTAMP:$old"
       val refused  = refusal(backfill(stream, position))
       refused.getMessage should (startWith("[KINESIS_DATA_LOSS]") and include("past the retention") and include(
         "24 hours"
       ))
       texts(backfill(stream, position, "failOnDataLoss" -> "false")).size shouldBe 10
-      refusal(backfill(stream, "endingPosition" -> s"AT_TIMESTAMP:$start")).getMessage should startWith(
+      failureOf(start(stream, checkpoint(), new BatchLog, position)).getMessage should include(refused.getMessage)
+      val log = new BatchLog
+      running(load(stream, position, "failOnDataLoss" -> "false"), checkpoint())(log.add) { _ =>
+        eventually(log.texts.size shouldBe 10)
+      }
+      refusal(backfill(stream, "endingPosition" -> s"AT_TIMESTAMP:$old")).getMessage should startWith(
         "[KINESIS_DATA_LOSS]"
       )
     }
