@@ -230,9 +230,9 @@ def iam(  # noqa: PLR0913  (one for each of its options)
             region = target.session().region_name or "eu-west-1"
             arn = f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
             click.echo(f"The account {_ACCOUNT_OF_EXAMPLES} is a placeholder; name the stream by its ARN.", err=True)
-    # In a chain the external ID comes after the role.
-    chain = [role.split()[0] for role in by_name.get("rolechain", "").split(",") if role.strip()]
-    roles = [*chain, *filter(None, [by_name.get("rolearn")])]
+    named = (*by_name.get("rolechain", "").split(","), by_name.get("rolearn", ""))
+    # In a chain an external ID may follow the role.
+    roles = [role.split()[0] for role in named if role.strip()]
     if "webidentitytokenfile" in by_name:
         # The first is assumed with a token, which needs no permission.
         roles = roles[1:]

@@ -27,12 +27,10 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     val place = open.placeOf(record, key)
     if (place < 0) Vector(KinesisPut.of(record, None))
     else {
-      val shard  = open(place)
-      val before = growing(place)
-      if (before.addUpTo(limits.payload, record, key)) Vector.empty
+      val shard = open(place)
+      if (growing(place).addUpTo(limits.payload, record, key)) Vector.empty
       else {
-        val its = KinesisPut.flushed(before, shard)
-        growing(place) = new AggregatedRecord[R]
+        val its = takenAt(place, shard)
         if (growing(place).addUpTo(limits.payload, record, key)) its
         else its :+ KinesisPut.of(record, Some(shard))
       }

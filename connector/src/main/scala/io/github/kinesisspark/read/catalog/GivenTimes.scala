@@ -50,7 +50,7 @@ final class GivenTimes(stream: ListedStream, now: Long, failOnDataLoss: Boolean)
 object GivenTimes {
   private val log = LoggerFactory.getLogger(classOf[GivenTimes])
 
-  /** @param shard of which it was said; nothing where it is all shards' */
+  /** @param shard for which the time was given; none if it is for the whole stream */
   final case class GivenTime(millis: Long, shard: Option[String] = None) {
     override def toString: String = shard.fold("")(id => s"$id at ") + Instant.ofEpochMilli(millis).toString
   }

@@ -112,20 +112,19 @@ object Boundaries {
     * @param open   its records so far, if it has any
     */
   private final class Block(spacing: BoundarySpacing, before: Option[Boundary], open: Option[Boundary]) {
-    private val records0 = before.fold(0L)(_.records)
-    private val bytes0   = before.fold(0L)(_.bytes)
-    private val most     = if (before.isEmpty) 1L else part(records0)
-    private val large    = if (before.isEmpty) Long.MaxValue else part(bytes0)
-    private val span     = spacing.spanMillis.getOrElse(Long.MaxValue)
+    private val recordsBefore = before.fold(0L)(_.records)
+    private val bytesBefore   = before.fold(0L)(_.bytes)
+    private val most          = if (before.isEmpty) 1L else part(recordsBefore)
+    private val large         = if (before.isEmpty) Long.MaxValue else part(bytesBefore)
+    private val span          = spacing.spanMillis.getOrElse(Long.MaxValue)
 
     private val soFar   = open.orElse(before)
     private var records = soFar.fold(0L)(_.records)
     private var bytes   = soFar.fold(0L)(_.bytes)
     private var newest  = soFar.fold(Long.MinValue)(_.newest)
     private var oldest  = open.fold(Long.MinValue)(_.oldest)
-    private var isEmpty = open.isEmpty
 
-    /** Takes records until it is full. A loop that makes nothing, and small, as it is compiled when a query begins.
+    /** Takes records until the block is full. The loop is small and makes no objects: the JVM compiles it while a query begins.
       *
       * @return the first that it has no room for; `until` where it took them all
       */
@@ -134,7 +133,6 @@ object Boundaries {
       while (i < until && hasRoom(held.arrivalMillis(i))) {
         val arrival = held.arrivalMillis(i)
         if (isEmpty) oldest = arrival
-        isEmpty = false
         records += 1
         bytes += held.size(i)
         newest = newest.max(arrival)
@@ -146,7 +144,9 @@ object Boundaries {
     def endingWith(last: SequenceNumber): Boundary = Boundary(last, records, bytes, newest, oldest)
 
     private def hasRoom(arrival: Long) =
-      isEmpty || (records - records0 < most && bytes - bytes0 < large && arrival - oldest <= span)
+      isEmpty || (records - recordsBefore < most && bytes - bytesBefore < large && arrival - oldest <= span)
+
+    private def isEmpty = records == recordsBefore
 
     private def part(of: Long) = if (spacing.precision > 0) (of / spacing.precision).max(1L) else Long.MaxValue
   }

@@ -24,10 +24,11 @@ object RealTimeTasks {
     */
   def plan(shards: Iterable[Placed], slots: Int, most: Int): Vector[Task] = {
     val homes = shards.groupBy(_.home).toVector.sortBy(_._1.map(_.id))
-    homes.zip(within(most, homes.map { case (home, own) => own.size.min(home.fold(most)(_ => slots)) })).flatMap {
-      case ((home, own), tasks) =>
-        val line = own.toVector.sortBy(s => (s.shard.stream.text, s.hashStart, s.shard.shardId)).map(_.shard)
-        runs(line, tasks).map(Task(home, _))
+    // Shards that are read nowhere may be read by any executor.
+    val wanted = homes.map { case (home, own) => own.size.min(if (home.isDefined) slots else most) }
+    homes.zip(within(most, wanted)).flatMap { case ((home, own), tasks) =>
+      val line = own.toVector.sortBy(s => (s.shard.stream.text, s.hashStart, s.shard.shardId)).map(_.shard)
+      runs(line, tasks).map(Task(home, _))
     }
   }
 

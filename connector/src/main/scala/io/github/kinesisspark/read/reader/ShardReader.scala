@@ -49,11 +49,10 @@ final class ShardReader(
   private var emptySince = Option.empty[Long]
   private var failure    = Option.empty[KinesisException]
   private var isPast     = false
+  private var children   = Vector.empty[Shard]
+  private val publisher  = publishers.open(shard, start, this)
 
-  @volatile var isOfClosedShard: Boolean = false
-
-  private var children  = Vector.empty[Shard]
-  private val publisher = publishers.open(shard, start, this)
+  @volatile private var hasClosedShard = false
 
   override def deliver(delivery: Delivery): Unit = {
     val (records, position) = untilStop(delivery)
@@ -140,9 +139,12 @@ final class ShardReader(
 
   /** The driver knows that the shard takes no more records: its end is looked for where the publisher doesn't report it. */
   def shardIsClosed(): Unit = {
-    isOfClosedShard = true
+    hasClosedShard = true
     publisher.shardIsClosed()
   }
+
+  /** The driver has said so. */
+  def isOfClosedShard: Boolean = hasClosedShard
 
   /** The next batch starts at `position`, whatever batch began before: the order that commits it may have been lost. False as of [[dropTo]]. */
   def startAt(position: ShardPosition): Boolean = {

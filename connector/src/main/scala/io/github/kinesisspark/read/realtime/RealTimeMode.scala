@@ -53,7 +53,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     val progress = reported.toVector.collect { case ours: RealTimeProgress => ours }
     val reads    = progress.flatMap(_.reads)
     val begun    = progress.flatMap(p => p.reads.filter(_.isBegun).map(r => Begun(r.shard, p.executor)))
-    // Parents come before children. Those that another task's shard held up begin with the next batch.
+    // In this order, because a shard's parents must be known. A child whose other parent was read in another task begins with the next batch.
     catalog.addChildren(reads.map(_.status))
     val moved =
       reads.map(r => r.shard -> r.taken.position).toMap ++ now.planning.pastRetention.map(_ -> ShardPosition.ShardEnd)

@@ -102,8 +102,8 @@ final case class SourceMetrics(
         // What is buffered and not admitted comes on top of what the reader itself is behind.
         val held = for {
           newest <- status.newestArrival
-          first  <- cuts.get(shard).flatMap(_.newestArrival).orElse(status.oldestArrival)
-        } yield math.max(0L, newest - first)
+          from   <- cuts.get(shard).flatMap(_.newestArrival).orElse(status.oldestArrival)
+        } yield math.max(0L, newest - from)
         val ago = status.millisSinceAnswer.getOrElse(0L)
         Lag(behind + held.getOrElse(0L), nowNanos - ago * 1000000)
       }

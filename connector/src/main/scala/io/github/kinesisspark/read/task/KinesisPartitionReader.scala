@@ -152,7 +152,6 @@ private final class KinesisPartitionReader(
       else {
         close()
         begin()
-        rows = Iterator.empty
       }
       true
     }
