@@ -335,19 +335,21 @@ object FaultTable {
     Row(
       FaultKind(
         RequestRefused,
-        "The endpoint doesn't understand the request. Is it Amazon Kinesis, and of a version that has this action?"
+        "The endpoint doesn't know this action. Is it Amazon Kinesis, and of a version that has the action?"
       ),
+      fatal,
+      "It says nothing of what was asked for: a smaller request is refused as well.",
+      codes = Set("UnknownOperationException", "InvalidAction", "MissingAction", "MalformedQueryString")
+    ),
+    Row(
+      FaultKind(RequestRefused, "The endpoint can't use the request. Is it Amazon Kinesis?"),
       invalid,
       "The same request is refused again; a smaller one of PutRecords may be taken.",
       codes = Set(
         "ValidationException",
         "ValidationError",
         "SerializationException",
-        "UnknownOperationException",
-        "InvalidAction",
-        "MissingAction",
         "MissingParameter",
-        "MalformedQueryString",
         "InvalidParameterValue",
         "InvalidParameterCombination",
         "InvalidQueryParameter"

@@ -136,7 +136,7 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (answer("ResourceNotFoundException"), "NotFound", "KINESIS_NOT_FOUND"),
     (answer("InvalidArgumentException"), "InvalidArgument", "KINESIS_INVALID_ARGUMENT"),
     (answer("ValidationException"), "InvalidArgument", "KINESIS_REQUEST_REFUSED"),
-    (answer("UnknownOperationException"), "InvalidArgument", "KINESIS_REQUEST_REFUSED"),
+    (answer("UnknownOperationException"), "Fatal", "KINESIS_REQUEST_REFUSED"),
     (answer("InternalFailure", 500), "Transient", "KINESIS_UNAVAILABLE"),
     (answer("Unknown", 503), "Transient", "KINESIS_UNAVAILABLE"),
     (answer(null, 502), "Transient", "KINESIS_UNAVAILABLE"),
