@@ -82,7 +82,10 @@ final class ShardCoordinator(
       if (decision.hasNews) lastNews = now
       if (decision.isDue) view
       else {
-        waiting(channel.reports.await(seen, decision.mostWait.foldLeft(idlePause)(_ min _)))
+        waiting {
+          if (decision.isFilling) runtime.waits.sleep(FillPause)
+          else channel.reports.await(seen, decision.mostWait.foldLeft(idlePause)(_ min _))
+        }
         if (decision.isOver) view else look()
       }
     }
@@ -202,4 +205,7 @@ final class ShardCoordinator(
 private object ShardCoordinator {
   private val ShortestPause = 10.millis
   private val LongestPause  = 500.millis
+
+  /** From one look to the next while readers fill their buffers. A look at each report of hundreds of readers would take a tenth of a core. */
+  private val FillPause = 20.millis
 }

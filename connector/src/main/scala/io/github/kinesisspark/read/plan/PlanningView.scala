@@ -43,16 +43,21 @@ final case class PlanningView(
     val haveAllReported = statuses.size == reading.size
     def areSettled      = all(_.forall(s => s.isSettled(elapsed.toMillis, goal.stops.contains(s.shard))))
     val longest         = goal.patience.max(IdleReportPatience)
+    val isComplete      = (haveAllReported && all(_.forall(_.isOpened))) || elapsed > ReportPatience
     val isDue           =
-      if (hasNews)
-        ((haveAllReported && all(_.forall(_.isOpened))) || elapsed > ReportPatience) &&
-        (elapsed > goal.fill.patience || goal.fill.isEnough(statuses.values))
+      if (hasNews) isComplete && (elapsed > goal.fill.patience || goal.fill.isEnough(statuses.values))
       // What others hold up isn't nothing, and their patience passes only here.
       else if (isHeldBack) goal.hasNewStreams && elapsed > goal.patience
       else (haveAllReported && (areSettled || elapsed >= goal.patience || isUrgent)) || elapsed >= longest
     val left = Seq(goal.patience, longest).map(_ - elapsed).collect { case d: FiniteDuration if d > Duration.Zero => d }
     // Where all shards have come to their stops, nothing is waited for.
-    Decision(isDue && (reading.nonEmpty || !goal.patience.isFinite), isDue, hasNews, left.minOption)
+    Decision(
+      isDue && (reading.nonEmpty || !goal.patience.isFinite),
+      isDue,
+      hasNews,
+      isFilling = hasNews && isComplete && !isDue,
+      left.minOption
+    )
   }
 
   /** Where each shard's part of a batch ends, as far as readers hold it. Shards take turns in the order in which `statuses` has them. That order is the same
@@ -123,12 +128,19 @@ object PlanningView {
       hasNewStreams: Boolean = false
   )
 
-  /** @param isDue    plan now
-    * @param isOver   the planning ends, if only after a pause, as where nothing is to be read
-    * @param hasNews  that may be taken
-    * @param mostWait until the answer may be another one without news
+  /** @param isDue     plan now
+    * @param isOver    the planning ends, if only after a pause, as where nothing is to be read
+    * @param hasNews   that may be taken
+    * @param isFilling there are news to plan, and readers are to fill their buffers first
+    * @param mostWait  until the answer may be another one without news
     */
-  final case class Decision(isDue: Boolean, isOver: Boolean, hasNews: Boolean, mostWait: Option[FiniteDuration])
+  final case class Decision(
+      isDue: Boolean,
+      isOver: Boolean,
+      hasNews: Boolean,
+      isFilling: Boolean,
+      mostWait: Option[FiniteDuration]
+  )
 
   /** @param earliestPending the earliest arrivals of shards that others wait for, before the batch
     * @param notReported     the same of shards whose readers have not reported

@@ -14,9 +14,11 @@ import io.github.kinesisspark.read.plan.{
   Admission,
   BoundarySpacing,
   ExecutorId,
+  FillTarget,
   Lineage,
   PlanningState,
   ReaderFailure,
+  ReaderStatus,
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader._
@@ -130,6 +132,25 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
       readers.begin(await(readers, patience = 1.minute).admit(Admission.Limits.none, fairnessOffset = 1).slices)
       channel.taken.map(_.settings.isDefined) shouldBe Vector(true, false)
       channel.taken.last.batchEnds should not be empty
+    }
+  }
+
+  describe("a planning whose readers fill their buffers") {
+    it("looks at them 50 times a second, however often they report") {
+      val time = new VirtualTime
+      import time.runtime
+      val channel                                    = new OneExecutor
+      val readers                                    = coordinator(channel)
+      var looks                                      = 0
+      def isEnough(statuses: Iterable[ReaderStatus]) = {
+        looks += 1
+        channel.read(1)
+        false
+      }
+      channel.read(1)
+      val goal = Goal(Map.empty, patience = 1.minute, FillTarget(1.second, isEnough))
+      readers.await(planning, planning.open, goal).statuses.values.map(_.records) shouldBe Seq(52)
+      looks shouldBe 51
     }
   }
 

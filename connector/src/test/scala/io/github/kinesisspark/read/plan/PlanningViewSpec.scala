@@ -59,11 +59,18 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
 
     it("waits until buffers are filled as wanted, at most for as long as that") {
       val full = goal.copy(fill = FillTarget(10.seconds, _.exists(_.isFull)))
-      def isFilled(elapsed: FiniteDuration, status: ReaderStatus) =
-        view(elapsed, None, status, silent).decide(full, notUrgent).isDue
-      isFilled(1.second, holding) shouldBe false
-      isFilled(1.second, holding.copy(isFull = true)) shouldBe true
-      isFilled(10001.millis, holding) shouldBe true
+      def decided(elapsed: FiniteDuration, status: ReaderStatus) = {
+        val now = view(elapsed, None, status, silent).decide(full, notUrgent)
+        (now.isDue, now.isFilling)
+      }
+      decided(1.second, holding) shouldBe ((false, true))
+      decided(1.second, holding.copy(isFull = true)) shouldBe ((true, false))
+      decided(10001.millis, holding) shouldBe ((true, false))
+    }
+
+    it("fills no buffers while a reader has still to begin") {
+      val full = goal.copy(fill = FillTarget(10.seconds, _ => false))
+      view(1.milli, None, holding, unopened).decide(full, notUrgent).isFilling shouldBe false
     }
 
     it("waits while a slower shard holds them back, and is the first batch all the same after the patience") {
