@@ -209,9 +209,9 @@ final class ShardReader(
   def slice(start: ShardPosition, end: ShardPosition): Option[Iterator[KinesisRecord]] =
     if (missesStop && stop.contains(end)) None else synchronized(buffer).slice(start, end)
 
-  /** How far it is, with where a batch can end. */
+  /** How far it is, with where a batch can be cut. */
   def status(spacing: BoundarySpacing): ReaderStatus = synchronized {
-    status.copy(boundaries = ahead.boundariesOf(buffer, spacing))
+    if (spacing == BoundarySpacing.none) status else status.copy(boundaries = ahead.boundariesOf(buffer, spacing))
   }
 
   def status: ReaderStatus = synchronized {

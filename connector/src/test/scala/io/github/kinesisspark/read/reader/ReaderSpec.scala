@@ -189,8 +189,14 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       ends shouldBe Vector(number(1), number(2), number(3))
       s.reader.dropTo(after(1))
       ends shouldBe Vector(number(2), number(3))
-      s.reader.status(BoundarySpacing.none).boundaries.all.map(_.last) shouldBe Vector(number(2), number(3))
-      s.reader.status(BoundarySpacing.none).boundaries.all.map(_.records) shouldBe Vector(1, 2)
+      s.reader.status(BoundarySpacing(1, None)).boundaries.all.map(_.records) shouldBe Vector(1, 2)
+    }
+
+    it("reports no boundaries where nothing is cut") {
+      val s = new Setting
+      s.reader.demand()
+      s.bring(after(2), record(1), record(2))
+      s.reader.status(BoundarySpacing.none).boundaries.all shouldBe empty
     }
 
     it("requests nothing after the shard's end or a failure, and reports either") {
