@@ -18,7 +18,10 @@ import io.github.kinesisspark.position.{SequenceNumber, ShardPosition}
 final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   def sequenceNumber: SequenceNumber = SequenceNumber(new String(answer.bytes, numberFrom, numberLength, ISO_8859_1))
 
-  /** Null where the stream distributes records itself and the producer gave none. */
+  /** False where the stream distributes records itself and the producer gave none. */
+  def hasKey: Boolean = answer.keyEnds(index) >= 0
+
+  /** Null without one. */
   def partitionKey: String = if (hasKey) new String(answer.bytes, keyFrom, keyLength, UTF_8) else null
 
   def data: Array[Byte] = answer.separate match {
@@ -49,7 +52,6 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   private def dataLength =
     if (answer.separate.isEmpty) answer.dataEnds(index) - dataFrom else answer.separate.get(index).length
   private def keyFrom      = answer.dataEnds(index)
-  private def hasKey       = answer.keyEnds(index) >= 0
   private def keyLength    = if (hasKey) answer.keyEnds(index) - keyFrom else 0
   private def numberFrom   = keyFrom + keyLength
   private def numberLength = answer.numberEnds(index) - numberFrom

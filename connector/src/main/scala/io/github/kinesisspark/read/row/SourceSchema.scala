@@ -70,8 +70,8 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
   override def numFields: Int = kinds.length
 
   override def isNullAt(column: Int): Boolean = kinds(column) match {
-    case PartitionKey    => getUTF8String(column) == null
-    case ExplicitHashKey => user.forall(_.explicitHashKey.isEmpty)
+    case PartitionKey    => user.isEmpty && !record.hasKey
+    case ExplicitHashKey => user.isEmpty || user.get.explicitHashKey.isEmpty
     case _               => false
   }
 
@@ -84,7 +84,7 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
     if (kinds(column) == SubSequenceNumber) place else Math.multiplyExact(record.arrivalMillis, 1000L)
 
   override def getUTF8String(column: Int): UTF8String = kinds(column) match {
-    case PartitionKey    => user.fold(record.partitionKeyText)(part => UTF8String.fromString(part.partitionKey))
+    case PartitionKey    => if (user.isEmpty) record.partitionKeyText else UTF8String.fromString(user.get.partitionKey)
     case ExplicitHashKey =>
       user.flatMap(_.explicitHashKey).fold(null: UTF8String)(key => UTF8String.fromString(key.toString))
     case SequenceNumber => record.sequenceNumberText
