@@ -28,6 +28,7 @@ final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: Re
   private var awaited = Option.empty[Long]
   private var closed  = false
   private var began   = Option.empty[Long]
+  private var size    = 0L
   private var request = Option.empty[MemoryBudget.Request]
 
   /** The memory that was taken for the answer: it is the caller's now. The gate waits for no more, and gives back what comes later. */
@@ -48,9 +49,14 @@ final class AnswerMemoryGate(memory: MemoryBudget.Account, taken: Long, body: Re
   /** When the answer began to come, by the clock: the service had made it by then. */
   def answered: Option[Long] = synchronized(began)
 
+  /** Bytes of the answer's body. */
+  def length: Long = synchronized(size)
+
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] = {
-    val needed   = MemoryBudget.forDecoding(memory.capacity, lengthOf(answer), Forms)
+    val all      = lengthOf(answer)
+    val needed   = MemoryBudget.forDecoding(memory.capacity, all, Forms)
     val isEnough = synchronized {
+      size = all
       began = Some(runtime.clock.nanos())
       closed || needed <= held
     }

@@ -53,7 +53,7 @@ final class PollingRecordPublisher(
   private var iterator = Option.empty[String]
   private var pace     = PollingPace.of(options.callsPerSecond, reach.isAws)
   private var history  = RetryHistory.none
-  private var last     = Option.empty[RecordTotals] // Of an answer with records.
+  private var last     = Option.empty[Answered] // That had records.
 
   /** Bytes of the memory budget that the step under way holds, beside those of the gate. */
   private var reserved = 0L
@@ -85,9 +85,18 @@ final class PollingRecordPublisher(
 
   private def where = RecordPublisher.place(shard, position)
 
+  /** Records to ask for. */
+  private def limit = limitAfter(last.map(_.totals), wanted, if (sink.memory.isSmall) LargeRecord else UsualRecord)
+
+  /** Bytes of the next answer, if its records are like those of the last one. */
+  private def expected = {
+    val bytes = last.fold(wanted)(seen => limit.toLong * seen.length / seen.totals.records)
+    if (caughtUp) bytes.min(FewRecords) else bytes
+  }
+
   private def takeMemory(): Unit =
     if (!closed) {
-      val answer = if (caughtUp) wanted.min(FewRecords) else wanted
+      val answer = expected
       sink.memory.take(MemoryBudget.forDecoding(_, answer, AnswerMemoryGate.Forms).max(missing))(bytes =>
         worker.execute(() =>
           guarded {
@@ -125,7 +134,7 @@ final class PollingRecordPublisher(
           reserved = 0
           whenDone(AwsCall.GetRecords, getRecords(it, own)) { answer =>
             counted = own.answered.getOrElse(runtime.clock.nanos())
-            accept(asked, answer, body)
+            accept(asked, answer, body, own.length)
           }
         case None =>
           whenDone(AwsCall.GetShardIterator, getIterator()) { it =>
@@ -145,7 +154,7 @@ final class PollingRecordPublisher(
         sink.fail(KinesisFault.exception(AwsCall.GetRecords, where, FaultClassifier.classify(unexpected)))
     }
 
-  private def accept(asked: Long, answer: GetRecordsResponse, body: RecordExtractor): Unit = {
+  private def accept(asked: Long, answer: GetRecordsResponse, body: RecordExtractor, length: Long): Unit = {
     val records  = body.records(answer, position)
     val totals   = RecordTotals.of(records)
     val behind   = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
@@ -166,7 +175,7 @@ final class PollingRecordPublisher(
     position =
       if (iterator.isEmpty) ShardEnd
       else records.lastOption.fold(position)(r => AfterSequenceNumber(r.sequenceNumber))
-    if (records.nonEmpty) last = Some(totals)
+    if (records.nonEmpty) last = Some(Answered(totals, length))
     // An answer of small records may weigh more on the heap than on the wire; then the budget is overdrawn by the
     // records' overhead until they are dropped, and nothing is read meanwhile.
     sink.memory.giveBack(reserved - totals.heap)
@@ -268,7 +277,7 @@ final class PollingRecordPublisher(
     GetRecordsRequest.builder
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
-      .limit(limitAfter(last, wanted, if (sink.memory.isSmall) LargeRecord else UsualRecord))
+      .limit(limit)
       .overrideConfiguration(ResponseFilter.configuration(gate).apiCallTimeout(LongestCall).build)
       .build
   )
@@ -280,6 +289,9 @@ final class PollingRecordPublisher(
 }
 
 object PollingRecordPublisher {
+
+  /** @param length bytes on the wire */
+  private final case class Answered(totals: RecordTotals, length: Long)
 
   /** The most GetRecords gives: 10 MiB of data, or 10,000 records. */
   val LargestAnswer: Long = 10L << 20

@@ -75,6 +75,18 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
       }
     }
 
+    it("for records that are as long on the wire as those of the last answer") {
+      val wire = 50L
+      reading(_ => wire) { (scene, client, publisher) =>
+        client.millisBehind = 5000
+        publisher.request()
+        eventually(scene.deliveries should have size 1)
+        publisher.request()
+        eventually(scene.deliveries should have size 2)
+        client.memoryBefore.last shouldBe 2 * PollingRecordPublisher.MostRecords * wire
+      }
+    }
+
     it("before the next call where an answer waited for it until its call had ended, which is no failure") {
       reading(_ => Large) { (scene, client, publisher) =>
         val other = scene.sink.memory

@@ -14,6 +14,9 @@ import io.github.kinesisspark.Generators.number
 class StubKinesis extends KinesisAsyncClient {
   private var made = 0L
 
+  /** Of answers to GetRecords. */
+  @volatile var millisBehind = 0L
+
   override def serviceName: String = "kinesis"
   override def close(): Unit       = ()
 
@@ -22,7 +25,11 @@ class StubKinesis extends KinesisAsyncClient {
 
   override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] =
     CompletableFuture.completedFuture(
-      GetRecordsResponse.builder.records(nextRecord()).nextShardIterator("iterator").millisBehindLatest(0L).build
+      GetRecordsResponse.builder
+        .records(nextRecord())
+        .nextShardIterator("iterator")
+        .millisBehindLatest(millisBehind)
+        .build
     )
 
   override def subscribeToShard(
