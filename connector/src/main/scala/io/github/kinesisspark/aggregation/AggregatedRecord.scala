@@ -23,9 +23,8 @@ final class AggregatedRecord[R <: Packable] {
   private val explicitHashKeys = new KeyTable(Message.EXPLICIT_HASH_KEY_TABLE_FIELD_NUMBER)
   private val messages         = new MessageBytes
   private val added            = Vector.newBuilder[R]
-  private var count            = 0
 
-  def isEmpty: Boolean = count == 0
+  def isEmpty: Boolean = messages.length == 0
 
   /** Called once, when no more are added. */
   def records: Vector[R] = added.result()
@@ -71,7 +70,6 @@ final class AggregatedRecord[R <: Packable] {
       messages.varint(dataLength)
       messages.put(record.data)
       added += record
-      count += 1
     }
     isWithin
   }

@@ -4,14 +4,14 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.{OptionException, StartingPosition}
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.{GivenPositions, GivenTimes, ListedStream, Parallel, ShardEnds}
+import io.github.kinesisspark.read.catalog.{GivenPositions, ListedStream, Parallel, ShardEnds}
 import io.github.kinesisspark.read.plan.HistoryRange
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
 /** One stream as it is at one moment, for reads that begin and end: positions in its shards, and what is between them. */
 final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
-  import GivenTimes.GivenTime
+  import GivenPositions.GivenTime
   import stream.clients.runtime
 
   private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
@@ -19,8 +19,6 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private val lineage = stream.lineage
 
   val now: Long = listing.serviceTimeMillis
-
-  private val times = new GivenTimes(stream, now, failOnDataLoss)
 
   /** Of all shards that are known. */
   val hashKeys: Map[ShardKey, HashKeyRange] =
@@ -64,13 +62,14 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       pieces: Vector[HistoryRange.Piece]
   ): Vector[HistoryRange.Piece] = {
     from match {
-      case _: StartingPosition.Shards => times.checkStart(timesOf(pieces)(_.start))
+      case _: StartingPosition.Shards => givenAs("startingPosition").checkStart(timesOf(pieces)(_.start), now)
       case _                          => ()
     }
     to match {
       case asked: StartingPosition.Shards =>
-        times.checkKept("endingPosition", timesOf(pieces)(_.end))
-        givenAs("endingPosition").upTo(asked, pieces, ends, now)
+        val stops = givenAs("endingPosition")
+        stops.checkKept(timesOf(pieces)(_.end), now)
+        stops.upTo(asked, pieces, ends, now)
       case _ => pieces
     }
   }
@@ -83,7 +82,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private def initialPositions(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
     case StartingPosition.TrimHorizon    => lineage.roots.map(_ -> TrimHorizon)
     case StartingPosition.AtTimestamp(t) =>
-      times.checkStart(Vector(GivenTime(t.toEpochMilli)))
+      givenAs("startingPosition").checkStart(Vector(GivenTime(t.toEpochMilli)), now)
       stream.openAt(t.toEpochMilli.min(now)).map(_ -> AtTimestamp(t.toEpochMilli))
     case StartingPosition.Latest =>
       throw new OptionException(
@@ -98,7 +97,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
   private def ending(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
     case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
     case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
-      times.checkKept("endingPosition", Vector(GivenTime(t.toEpochMilli)))
+      givenAs("endingPosition").checkKept(Vector(GivenTime(t.toEpochMilli)), now)
       stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
     // Of a time within the service's present second, there may be records before and after it.
     case StartingPosition.AtTimestamp(t) => lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))

@@ -5,16 +5,16 @@ import java.time.Instant
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.config.StartingPosition
+import io.github.kinesisspark.config.{OptionException, StartingPosition}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.HistoryRange
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
-/** Positions of one stream that people gave, by shard: whether they are this stream's, and still there.
+/** Positions of one stream that people gave: whether they are this stream's, and still there.
   *
   * @param option by which they were given
-  * @param stream has just been listed
+  * @param stream has just been listed, if they are shards'
   */
 final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss: Boolean) {
   import GivenPositions._
@@ -61,6 +61,40 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
           "is a shard's beginning, SHARD_END its end), or check that the shards are this stream's"
       )
     asked.shards.toVector.sortBy(_._1)
+  }
+
+  /** Whether a read can begin at these times. The service refuses one that it has not reached.
+    *
+    * @param now in ms by the service's clock
+    * @throws OptionException  where one is in the future
+    * @throws KinesisException as [[checkKept]]
+    */
+  def checkStart(times: Vector[GivenTime], now: Long): Unit = {
+    val future = times.filter(time => ShardEnds.isFuture(time.millis, now))
+    if (future.nonEmpty)
+      throw new OptionException(
+        Seq(
+          s"'$option' (${future.mkString(", ")}) is in the future: it is ${Instant.ofEpochMilli(now)} by the clock of ${stream.arn}. Give " +
+            "an earlier time, or LATEST."
+        )
+      )
+    checkKept(times, now)
+  }
+
+  /** Whether the stream still has what came after these times. One that is younger than its retention has all of it.
+    *
+    * @param now in ms by the service's clock
+    * @throws KinesisException `KINESIS_DATA_LOSS` where one is past the stream's retention, and `failOnDataLoss` is true
+    */
+  def checkKept(times: Vector[GivenTime], now: Long): Unit = {
+    val oldest = now - stream.retention.toMillis
+    val past   = times.filter(_.millis < oldest)
+    if (past.nonEmpty && stream.createdMillis < oldest)
+      DataLoss.ofPositions(
+        s"'$option' (${past.mkString(", ")}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours",
+        failOnDataLoss,
+        log
+      )
   }
 
   /** The pieces of a read that ends at these positions, each up to an end that a reader knows when it is there: a number that is
@@ -143,6 +177,12 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
 }
 
 object GivenPositions {
+
+  /** @param shard for which the time was given; none if it is for the whole stream */
+  final case class GivenTime(millis: Long, shard: Option[String] = None) {
+    override def toString: String = shard.fold("")(id => s"$id at ") + Instant.ofEpochMilli(millis).toString
+  }
+
   private def numberOf(position: ShardPosition): Option[SequenceNumber] = position match {
     case AfterSequenceNumber(n)                  => Some(n)
     case AtSequenceNumber(n)                     => Some(n)

@@ -197,12 +197,14 @@ final class ListedStream private (
         latest = Some(time)
         open.map(_ -> ShardPosition.AtTimestamp(time))
       case StartingPosition.AtTimestamp(t) =>
-        new GivenTimes(this, serviceTime(), failOnDataLoss).checkStart(Vector(GivenTimes.GivenTime(t.toEpochMilli)))
+        givenStart(failOnDataLoss).checkStart(Vector(GivenPositions.GivenTime(t.toEpochMilli)), serviceTime())
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         list()
-        new GivenPositions("startingPosition", this, failOnDataLoss).begin(asked)
+        givenStart(failOnDataLoss).begin(asked)
     }
+
+  private def givenStart(failOnDataLoss: Boolean) = new GivenPositions("startingPosition", this, failOnDataLoss)
 
   override def close(): Unit = lease.close()
 
