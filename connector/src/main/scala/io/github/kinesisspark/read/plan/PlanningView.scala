@@ -43,9 +43,9 @@ final case class PlanningView(
     val haveAllReported = statuses.size == reading.size
     def areSettled      = all(_.forall(s => s.isSettled(elapsed.toMillis, goal.stops.contains(s.shard))))
     val longest         = goal.patience.max(IdleReportPatience)
-    val isComplete      = (haveAllReported && all(_.forall(_.isOpened))) || elapsed > ReportPatience
+    val haveBegun       = (haveAllReported && all(_.forall(_.isOpened))) || elapsed > ReportPatience
     val isDue           =
-      if (hasNews) isComplete && (elapsed > goal.fill.patience || goal.fill.isEnough(statuses.values))
+      if (hasNews) haveBegun && (elapsed > goal.fill.patience || goal.fill.isEnough(statuses.values))
       // What others hold up isn't nothing, and their patience passes only here.
       else if (isHeldBack) goal.hasNewStreams && elapsed > goal.patience
       else (haveAllReported && (areSettled || elapsed >= goal.patience || isUrgent)) || elapsed >= longest
@@ -55,7 +55,7 @@ final case class PlanningView(
       isDue && (reading.nonEmpty || !goal.patience.isFinite),
       isDue,
       hasNews,
-      isFilling = hasNews && isComplete && !isDue,
+      isFilling = hasNews && haveBegun && !isDue,
       left.minOption
     )
   }
