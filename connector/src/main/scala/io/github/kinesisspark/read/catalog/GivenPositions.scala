@@ -63,7 +63,7 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
     asked.shards.toVector.sortBy(_._1)
   }
 
-  /** Whether a read can begin at these times. The service refuses one that it has not reached.
+  /** Fails if a read can't begin at these times, because the service has not reached one of them or [[checkKept]] fails.
     *
     * @param now in ms by the service's clock
     * @throws OptionException  where one is in the future
@@ -81,7 +81,8 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
     checkKept(times, now)
   }
 
-  /** Whether the stream still has what came after these times. One that is younger than its retention has all of it.
+  /** Fails, or warns, if the stream may have lost records that came after one of these times. A stream that is younger than its retention has
+    * lost none.
     *
     * @param now in ms by the service's clock
     * @throws KinesisException `KINESIS_DATA_LOSS` where one is past the stream's retention, and `failOnDataLoss` is true

@@ -131,8 +131,8 @@ object PlanningView {
   /** @param isDue     plan now
     * @param isOver    the planning ends, if only after a pause, as where nothing is to be read
     * @param hasNews   that may be taken
-    * @param isFilling there are news to plan, and readers are to fill their buffers first
-    * @param mostWait  until the answer may be another one without news
+    * @param isFilling a batch could be planned, but readers are to fill their buffers first
+    * @param mostWait  time after which the decision may be another one, even if no reader reports anything
     */
   final case class Decision(
       isDue: Boolean,

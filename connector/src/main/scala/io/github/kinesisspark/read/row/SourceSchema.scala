@@ -71,7 +71,7 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
 
   override def isNullAt(column: Int): Boolean = kinds(column) match {
     case PartitionKey    => user.isEmpty && !record.hasKey
-    case ExplicitHashKey => user.isEmpty || user.get.explicitHashKey.isEmpty
+    case ExplicitHashKey => user.forall(_.explicitHashKey.isEmpty)
     case _               => false
   }
 

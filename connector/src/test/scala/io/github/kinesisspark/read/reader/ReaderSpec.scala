@@ -189,6 +189,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       ends shouldBe Vector(number(1), number(2), number(3))
       s.reader.dropTo(after(1))
       ends shouldBe Vector(number(2), number(3))
+      s.reader.status(BoundarySpacing(1, None)).boundaries.all.map(_.last) shouldBe Vector(number(2), number(3))
       s.reader.status(BoundarySpacing(1, None)).boundaries.all.map(_.records) shouldBe Vector(1, 2)
     }
 
