@@ -341,7 +341,7 @@ final class World(val plan: Plan, trace: Trace) {
     val used  = inside.memory
     val known = all.iterator.map(_.counted).sum
     if (used < known) fail(s"${process.name} counts $used bytes, and its readers have taken $known")
-    val most = mostMemory + all.count(_.isFanOut) * LargestEvent
+    val most = mostMemory + inside.fanOutHolders * LargestEvent
     if (used > most) fail(s"${process.name} holds $used bytes where $most are the most: ${all.mkString(", ")}")
   }
 

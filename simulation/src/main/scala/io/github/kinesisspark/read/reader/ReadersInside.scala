@@ -37,7 +37,15 @@ final class ReadersInside(pools: ShardReaderPools) {
 
   /** What each reader has, by its records and by the budget. */
   def holdings: Vector[Holding] = pools.all.flatMap { pool =>
-    pool.all.map(reader => Holding(reader.shard, pool.isFanOut, reader.isAsking, weigh(reader), reader.memory.used))
+    pool.all.map(reader => Holding(reader.shard, reader.isAsking, weigh(reader), reader.memory.used))
+  }
+
+  private val subscribing = mutable.Set.empty[ShardReader]
+
+  /** How many readers by fan-out have memory: those that are named no more and are being closed count, too. Asked after each change of memory. */
+  def fanOutHolders: Int = {
+    subscribing ++= pools.all.filter(_.isFanOut).flatMap(_.all)
+    subscribing.filterInPlace(_.memory.used > 0).size
   }
 
   // The last buffer of each reader: most looks find the same one.
@@ -75,7 +83,7 @@ object ReadersInside {
     * @param held     bytes of the answers of which it has records
     * @param counted  bytes that it has of the budget
     */
-  final case class Holding(shard: ShardKey, isFanOut: Boolean, isAsking: Boolean, held: Long, counted: Long) {
+  final case class Holding(shard: ShardKey, isAsking: Boolean, held: Long, counted: Long) {
 
     /** Bytes taken for an answer on its way. */
     def expected: Long = counted - held
