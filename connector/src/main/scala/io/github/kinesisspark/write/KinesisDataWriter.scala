@@ -62,7 +62,7 @@ private[write] final class KinesisDataWriter(
 
   override def commit(): WriterCommitMessage = {
     records.flush()
-    TaskDone(counts)
+    counts
   }
 
   // Records that are sent stay in their streams.
@@ -74,23 +74,8 @@ private[write] final class KinesisDataWriter(
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = SinkMetrics.ofTask(counts)
 
-  private def counts = {
-    val t = records.totals
-    SinkCounts(
-      t.records,
-      records.rows,
-      t.bytes,
-      t.retried,
-      t.throttled,
-      t.calls,
-      bad.skipped,
-      t.possibleDuplicates,
-      records.callTimes
-    )
-  }
+  private def counts = SinkCounts(records.totals, records.rows, bad.skipped, records.callTimes)
 }
-
-private[write] final case class TaskDone(counts: SinkCounts) extends WriterCommitMessage
 
 /** Travels to the executors.
   *

@@ -82,11 +82,11 @@ private final class KinesisWrite(
 
   /** Nothing is left to commit: the tasks' records are in their streams. */
   private def done(messages: Array[WriterCommitMessage]): Unit = {
-    val sum = messages.collect { case TaskDone(counts) => counts }.fold(SinkCounts.none)(_ + _)
+    val sum = messages.collect { case ofTask: SinkCounts => ofTask }.fold(SinkCounts.none)(_ + _)
     counts.add(sum)
     if (sum.skipped > 0)
       KinesisWrite.log.warn(
-        s"$name: ${sum.skipped} rows that can never be written were skipped, ${sum.records} records written"
+        s"$name: ${sum.skipped} rows that can never be written were skipped, ${sum.sent.records} records written"
       )
   }
 }

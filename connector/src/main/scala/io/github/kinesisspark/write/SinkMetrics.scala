@@ -7,44 +7,28 @@ import java.util.concurrent.atomic.AtomicReference
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomSumMetric, CustomTaskMetric}
+import org.apache.spark.sql.connector.write.WriterCommitMessage
+
+import io.github.kinesisspark.write.send.Totals
 
 /** What tasks have done, as they report to the driver at their end.
   *
-  * @param records            of Kinesis
-  * @param userRecords        rows, several of which may share a record
-  * @param retried            records sent again
-  * @param throttled          refusals because of a limit, of records or of whole calls' records
-  * @param calls              of PutRecords
-  * @param skipped            rows that could never be written
-  * @param possibleDuplicates records of failed calls that the service may have stored, and that were sent again
-  * @param callTimes          of all calls
+  * @param userRecords rows that were written, several of which may share a record
+  * @param skipped     rows that could never be written
+  * @param callTimes   of all calls
   */
-final case class SinkCounts(
-    records: Long,
-    userRecords: Long,
-    bytes: Long,
-    retried: Long,
-    throttled: Long,
-    calls: Long,
-    skipped: Long,
-    possibleDuplicates: Long,
-    callTimes: CallTimes
-) {
+final case class SinkCounts(sent: Totals, userRecords: Long, skipped: Long, callTimes: CallTimes)
+    extends WriterCommitMessage {
   def +(other: SinkCounts): SinkCounts = SinkCounts(
-    records + other.records,
+    sent + other.sent,
     userRecords + other.userRecords,
-    bytes + other.bytes,
-    retried + other.retried,
-    throttled + other.throttled,
-    calls + other.calls,
     skipped + other.skipped,
-    possibleDuplicates + other.possibleDuplicates,
     callTimes + other.callTimes
   )
 }
 
 object SinkCounts {
-  val none: SinkCounts = SinkCounts(0, 0, 0, 0, 0, 0, 0, 0, CallTimes.none)
+  val none: SinkCounts = SinkCounts(Totals(), 0, 0, CallTimes.none)
 }
 
 /** How long calls took, from being sent to their answer.
@@ -96,8 +80,8 @@ private[kinesisspark] object SinkMetrics {
 
   def shown(counts: SinkCounts): Map[String, String] =
     each.map(metric => metric.name -> metric.value(counts).toString).toMap ++ Map(
-      "meanCallMillis"       -> ratio(counts.callTimes.sum, counts.calls),
-      "userRecordsPerRecord" -> ratio(counts.userRecords, counts.records)
+      "meanCallMillis"       -> ratio(counts.callTimes.sum, counts.sent.calls),
+      "userRecordsPerRecord" -> ratio(counts.userRecords, counts.sent.records)
     )
 
   private def ratio(of: Long, to: Long) = if (to == 0) "0.0" else "%.1f".formatLocal(Locale.ROOT, of.toDouble / to)
@@ -117,15 +101,15 @@ sealed abstract class SinkSum(
   override def value(counts: SinkCounts): Long = of(counts)
 }
 
-final class RecordsMetric     extends SinkSum("records", "records written", _.records)
+final class RecordsMetric     extends SinkSum("records", "records written", _.sent.records)
 final class UserRecordsMetric extends SinkSum("userRecords", "rows written", _.userRecords)
-final class BytesMetric       extends SinkSum("bytes", "bytes written, keys included", _.bytes)
-final class RetriedMetric     extends SinkSum("retried", "records sent again", _.retried)
-final class ThrottledMetric   extends SinkSum("throttled", "records refused by a limit", _.throttled)
-final class CallsMetric       extends SinkSum("calls", "PutRecords calls", _.calls)
+final class BytesMetric       extends SinkSum("bytes", "bytes written, keys included", _.sent.bytes)
+final class RetriedMetric     extends SinkSum("retried", "records sent again", _.sent.retried)
+final class ThrottledMetric   extends SinkSum("throttled", "records refused by a limit", _.sent.throttled)
+final class CallsMetric       extends SinkSum("calls", "PutRecords calls", _.sent.calls)
 final class SkippedMetric     extends SinkSum("skipped", "bad rows skipped", _.skipped)
 final class PossibleDuplicatesMetric
-    extends SinkSum("possibleDuplicates", "records sent again that may be stored twice", _.possibleDuplicates)
+    extends SinkSum("possibleDuplicates", "records sent again that may be stored twice", _.sent.possibleDuplicates)
 final class CallMillisMetric extends SinkSum("callMillis", "time of PutRecords calls (ms)", _.callTimes.sum)
 
 final class SlowestCallMillisMetric extends SinkMetric {

@@ -201,7 +201,7 @@ private[write] final class TaskWriter(
   private def advance(flush: Boolean): Unit = {
     takeBlock()
     makeCalls(flush)
-    due = sending.wakeAt(flush = true).filter(_ > now)
+    due = sending.wakeAt(pressed = true).filter(_ > now)
     counted = Counted(sending.totals, times, packing.rows)
   }
 

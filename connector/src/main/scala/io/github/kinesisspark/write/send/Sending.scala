@@ -17,10 +17,13 @@ final case class SendSettings(ordered: Boolean, bufferSize: Long, maxCalls: Int,
   def maxRetry: Long = retries.maxDuration.toMillis
 }
 
-/** Counts of one task so far.
+/** What was sent.
   *
+  * @param records            taken by the service
+  * @param bytes              of these, with their keys
   * @param retried            records sent again
-  * @param throttled          refusals of records because of a limit
+  * @param throttled          refusals because of a limit, of records or of whole calls' records
+  * @param calls              of PutRecords
   * @param possibleDuplicates records of calls that failed as a whole after the service may have stored them, and that were sent again
   */
 final case class Totals(
@@ -30,7 +33,16 @@ final case class Totals(
     throttled: Long = 0,
     calls: Long = 0,
     possibleDuplicates: Long = 0
-)
+) {
+  def +(other: Totals): Totals = Totals(
+    records + other.records,
+    bytes + other.bytes,
+    retried + other.retried,
+    throttled + other.throttled,
+    calls + other.calls,
+    possibleDuplicates + other.possibleDuplicates
+  )
+}
 
 /** State machine of one task's writer: which records to send next, given the calls under way, the refused records and the shards' paces.
   * Pure: time (ms) and chance (in [0, 1)) are parameters; [[io.github.kinesisspark.write.TaskWriter]] makes the calls.
@@ -54,16 +66,12 @@ final case class Sending(
     settings: SendSettings,
     streams: Map[StreamRef, StreamSending] = Map.empty,
     calls: Map[Long, (StreamRef, Batch)] = Map.empty,
-    nextCall: Long = 0,
     heldBytes: Long = 0,
     totals: Totals = Totals()
 ) {
   import Sending._
 
   def isEmpty: Boolean = heldBytes == 0
-
-  /** Whether another record may be added. */
-  def hasRoom: Boolean = heldBytes < settings.bufferSize
 
   /** Whether a second round of calls waits behind those that are under way. More rows would take memory, and leave the processor's caches before
     * they are sent.
@@ -84,43 +92,41 @@ final case class Sending(
 
   /** The next call to make, if there is one.
     *
-    * @param flush there will be no more records
+    * @param pressed no more records come, or none before some of these are gone
     */
-  @tailrec def next(now: Long, flush: Boolean): (Sending, Option[Outgoing]) = {
-    val pressed = flush || !hasRoom
-    val ripe    = if (calls.sizeIs >= settings.maxCalls) None else longestWaiting(now, pressed)
+  @tailrec def next(now: Long, pressed: Boolean): (Sending, Option[Outgoing]) = {
+    val ripe = if (calls.sizeIs >= settings.maxCalls) None else longestWaiting(now, pressed)
     ripe match {
       case None                    => (this, None)
       case Some((stream, sending)) =>
         val (after, batch) = sending.cut(now, pressed)
         batch match {
           // All that was ripe had to wait at throttles.
-          case None      => copy(streams = streams.updated(stream, after)).next(now, flush)
+          case None      => copy(streams = streams.updated(stream, after)).next(now, pressed)
           case Some(cut) => sent(stream, after, cut)
         }
     }
   }
 
-  /** Of those that are ripe, so that none starves. It is asked for at each row, when mostly none is. */
+  /** Of those that are ripe, so that none starves. Mostly none is, and it is asked for with each block of rows. */
   private def longestWaiting(now: Long, pressed: Boolean): Option[(StreamRef, StreamSending)] =
     if (!streams.valuesIterator.exists(_.isRipe(now, pressed))) None
     else streams.iterator.filter(_._2.isRipe(now, pressed)).minByOption(_._2.lastCall)
 
   private def sent(stream: StreamRef, after: StreamSending, batch: Batch): (Sending, Option[Outgoing]) = {
-    val call  = nextCall + 1
+    val call  = totals.calls + 1
     val state = copy(
       streams = streams.updated(stream, after.copy(lastCall = call)),
       calls = calls.updated(call, (stream, batch)),
-      nextCall = call,
-      totals = totals.copy(calls = totals.calls + 1, retried = totals.retried + batch.retried)
+      totals = totals.copy(calls = call, retried = totals.retried + batch.retried)
     )
     (state, Some(Outgoing(call, stream, batch.entries)))
   }
 
   /** When the next call may be made, if no answer comes before. */
-  def wakeAt(flush: Boolean): Option[Long] =
+  def wakeAt(pressed: Boolean): Option[Long] =
     if (calls.sizeIs >= settings.maxCalls) None
-    else streams.valuesIterator.flatMap(_.wakeAt(flush || !hasRoom)).minOption
+    else streams.valuesIterator.flatMap(_.wakeAt(pressed)).minOption
 
   /** @param call as [[next]] numbered it
     * @return the next state, or why the task fails

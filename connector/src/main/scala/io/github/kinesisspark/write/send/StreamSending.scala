@@ -69,21 +69,19 @@ private[send] final case class StreamSending(
   /** So many records wait for others of their keys that no call would get full. */
   private def fewKeys = calls == 0 && behindCount >= SizeLimits.MaxRecords
 
-  /** The next call, if there is one to make. */
-  def cut(now: Long, pressed: Boolean): (StreamSending, Option[Batch]) =
-    if (!isRipe(now, pressed)) (this, None)
-    else {
-      val turns          = throttles.byShard.keysIterator.foldLeft(BatchBuilder(throttles, limits, now))(_.turnOf(_))
-      val (filled, left) = fill(turns, fresh)
-      val enough         = filled.isFull || filled.hasTurns || pressed || fewKeys
-      val batch          = if (enough) filled.batch else None
-      val after          = copy(
-        fresh = if (enough) left else left.prepended(filled.records),
-        throttles = if (enough) filled.departed else filled.throttles,
-        calls = calls + batch.size
-      )
-      (after, batch)
-    }
+  /** The next call, if there is one to make. For one that is ripe. */
+  def cut(now: Long, pressed: Boolean): (StreamSending, Option[Batch]) = {
+    val turns          = throttles.byShard.keysIterator.foldLeft(BatchBuilder(throttles, limits, now))(_.turnOf(_))
+    val (filled, left) = fill(turns, fresh)
+    val enough         = filled.isFull || filled.hasTurns || pressed || fewKeys
+    val batch          = if (enough) filled.batch else None
+    val after          = copy(
+      fresh = if (enough) left else left.prepended(filled.records),
+      throttles = if (enough) filled.departed else filled.throttles,
+      calls = calls + batch.size
+    )
+    (after, batch)
+  }
 
   @tailrec private def fill(builder: BatchBuilder, from: SendQueue): (BatchBuilder, SendQueue) =
     if (from.isEmpty) (builder, from)

@@ -86,8 +86,11 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
     }
 
+    private def hasRoom   = sending.heldBytes < settings.bufferSize
+    private def isPressed = rows.isEmpty || !hasRoom
+
     private def step(): Unit = {
-      if (rows.nonEmpty && sending.hasRoom) {
+      if (rows.nonEmpty && hasRoom) {
         // As the writer has it, a block ends with the row that makes it large.
         val small = rows.iterator.scanLeft(0L)(_ + _.weight).drop(1).takeWhile(_ < (64L << 10)).size
         val block = rows.take((1 + random.nextInt(50)).min(small + 1))
@@ -96,12 +99,12 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       }
       if (random.nextInt(300) == 0) service.split()
       send()
-      wait(if (rows.nonEmpty && sending.hasRoom) random.nextInt(3) else 1 + random.nextInt(20))
+      wait(if (rows.nonEmpty && hasRoom) random.nextInt(3) else 1 + random.nextInt(20))
     }
 
     @annotation.tailrec
     private def send(): Unit = {
-      val (next, call) = sending.next(now, flush = rows.isEmpty)
+      val (next, call) = sending.next(now, isPressed)
       sending = next
       call match {
         case None    => ()
@@ -127,8 +130,8 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
     /** Time moves to the next answer at most, so that nothing waits for it in vain. */
     private def wait(millis: Int): Unit = {
-      val due = underWay.map(_._3).minOption ++ sending.wakeAt(rows.isEmpty)
-      if (rows.isEmpty || !sending.hasRoom) withClue("nothing will ever happen: ")(due should not be empty)
+      val due = underWay.map(_._3).minOption ++ sending.wakeAt(isPressed)
+      if (isPressed) withClue("nothing will ever happen: ")(due should not be empty)
       now = math.max(now + millis, due.minOption.filter(_ => underWay.isEmpty).getOrElse(0L))
       val (here, later) = underWay.partition(_._3 <= now)
       underWay = later

@@ -119,7 +119,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val answer        = PerRecord(Vector(Taken(shard), rateExceeded(other), Taken(shard)))
       val after         = answered(first, call, answer)
       sent(after)._2 shouldBe empty
-      val due = after.wakeAt(flush = true).value
+      val due = after.wakeAt(pressed = true).value
       due should be > 0L
       sent(after, due)._2.map(rows) shouldBe Vector(Vector(1))
     }
@@ -154,7 +154,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val after         = answered(first, call, failed(LimitExceededException.builder.build))
       after.totals.throttled shouldBe 3
       sent(after)._2 shouldBe empty
-      sent(after, after.wakeAt(flush = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
+      sent(after, after.wakeAt(pressed = true).value)._2.map(rows) shouldBe Vector(Vector(0, 1, 2))
     }
 
     it("is repeated after its wait, also if a call that was made before it failed is taken meanwhile") {
@@ -162,7 +162,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       val broken         = answered(first, calls(0), failed(InternalFailureException.builder.build))
       val after          = answered(broken, calls(1), PerRecord(Vector.fill(500)(Taken(shard))))
       sent(after)._2 shouldBe empty
-      sentOne(after, after.wakeAt(flush = true).value)._2.entries should have size 500
+      sentOne(after, after.wakeAt(pressed = true).value)._2.entries should have size 500
     }
 
     describe("of each error class that is retried") {
@@ -229,7 +229,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     it("causes one warning after repeated failures") {
       val worries = Iterator
         .iterate((holding(entries(3)), 0)) { case (state, _) =>
-          val now       = state.wakeAt(flush = true).fold(0L)(_.max(0))
+          val now       = state.wakeAt(pressed = true).fold(0L)(_.max(0))
           val (s, call) = sent(state, now)
           val step      = s.answered(call.head.call, failed(InternalFailureException.builder.build), now, 0.5)
           (step.toOption.value.next, step.toOption.value.worry.size)
@@ -250,7 +250,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       @tailrec def fail(state: Sending, now: Long, causes: Seq[Throwable]): Either[SendFailure, Long] = {
         val (s, call) = sentOne(state, now)
         s.answered(call.call, failed(causes.head), now, 0.99) match {
-          case Right(step) if causes.sizeIs > 1 => fail(step.next, step.next.wakeAt(flush = true).value, causes.tail)
+          case Right(step) if causes.sizeIs > 1 => fail(step.next, step.next.wakeAt(pressed = true).value, causes.tail)
           case Right(_)                         => Right(now)
           case Left(failure)                    => Left(failure)
         }
@@ -366,7 +366,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
         val (next, calls) = sent(sending, now)
         val later         = now + 20
         sending = calls.foldLeft(next)((s, c) => answered(s, c, service.put(c.entries, later), later))
-        now = math.max(later, if (calls.isEmpty) sending.wakeAt(flush = true).getOrElse(later) else later)
+        now = math.max(later, if (calls.isEmpty) sending.wakeAt(pressed = true).getOrElse(later) else later)
       }
       service.log.size shouldBe entries.size
       // 20,000 records for each shard at 1,000 a second, plus the second's worth that it begins with.
