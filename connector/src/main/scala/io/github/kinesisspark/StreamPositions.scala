@@ -7,7 +7,7 @@ import org.apache.spark.sql.SparkSession
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.batch.StreamHistory
-import io.github.kinesisspark.read.catalog.{ProbeClients, ShardCatalog}
+import io.github.kinesisspark.read.catalog.ShardCatalog
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.stream.CheckpointOffsets
 
@@ -81,15 +81,12 @@ object StreamPositions {
   })
 
   private def exact(options: Map[String, String], position: StartingPosition): KinesisOffset = {
-    val parsed  = SourceOptions.parse(options)
-    val catalog = new ShardCatalog(parsed, DriverRuntime.ofJvm.clients)
+    val catalog = new ShardCatalog(SourceOptions.parse(options), DriverRuntime.ofJvm.clients)
     try
-      ProbeClients.using(catalog.clients, catalog.access) { ends =>
-        KinesisOffset(catalog.streams.map { stream =>
-          val cut = new StreamHistory(stream, parsed.failOnDataLoss, ends).exact(position)
-          stream.arn -> StreamOffset(stream.createdMillis, cut.map { case (id, at) => id -> ShardProgress(at) })
-        }.toMap)
-      }
+      KinesisOffset(catalog.streams.map { stream =>
+        val cut = new StreamHistory(stream).exact(position)
+        stream.arn -> StreamOffset(stream.createdMillis, cut.map { case (id, at) => id -> ShardProgress(at) })
+      }.toMap)
     finally catalog.close()
   }
 }

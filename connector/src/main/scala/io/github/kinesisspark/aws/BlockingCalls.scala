@@ -14,13 +14,13 @@ import io.github.kinesisspark.runtime.Runtime
 /** Calls that a thread of the driver or of a task waits for. An interrupt ends them at once; [[RetryPolicy]] decides which failures are
   * retried.
   *
-  * @param attemptTime for one HTTP call
   * @param hasWorked   whether a call of the client has ever succeeded
+  * @param attemptTime for one HTTP call
   */
 private[aws] final class BlockingCalls(
-    attemptTime: FiniteDuration,
     hasWorked: () => Boolean,
-    observer: CallObserver = CallObserver.silent
+    observer: CallObserver = CallObserver.silent,
+    attemptTime: FiniteDuration = BlockingCalls.AttemptTime
 )(implicit runtime: Runtime) {
   import BlockingCalls._
 
@@ -101,6 +101,7 @@ private[aws] final class BlockingCalls(
 }
 
 private[aws] object BlockingCalls {
+  private val AttemptTime: FiniteDuration = 20.seconds
 
   /** Repetitions of a question whose paging token expired. */
   private val MostRestarts = 8

@@ -64,14 +64,6 @@ object ClientKind {
     )
   }
 
-  /** Calls of STS. */
-  case object Roles extends ClientKind {
-    override private[aws] def http(
-        endpoint: Option[URI],
-        connection: ConnectionOptions
-    ): HttpBuilder = Calls.http(endpoint, connection)
-  }
-
   /** SubscribeToShard, which AWS has over HTTP/2 alone: one stream per shard, for 5 minutes each. */
   case object Subscriptions extends ClientKind {
 

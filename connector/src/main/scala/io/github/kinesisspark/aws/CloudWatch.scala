@@ -53,7 +53,7 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       observer: CallObserver = CallObserver.silent
   )(values: => Seq[(String, Long)]): Unit = {
     val deadline = runtime.clock.nanos() + within.toNanos
-    new BlockingCalls(LongestCall, () => true, observer)
+    new BlockingCalls(() => true, observer, LongestCall)
       .call(AwsCall.PutMetricData, s"namespace $namespace", policy, () => (deadline - runtime.clock.nanos()).nanos)(
         put(namespace, dimensions, values)
       ): Unit

@@ -49,7 +49,7 @@ private[kinesisspark] final class ConsumerDirectory(
   import Registration.{Command, Event, Goal}
 
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
-  private val calls = new BlockingCalls(AttemptTime, hasWorked, observer)
+  private val calls = new BlockingCalls(hasWorked, observer)
 
   /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */
   private var lastRegistration = CompletableFuture.completedFuture(Option.empty[StreamConsumer])
@@ -254,7 +254,6 @@ private[kinesisspark] final class ConsumerDirectory(
 }
 
 private[kinesisspark] object ConsumerDirectory {
-  private val AttemptTime: FiniteDuration = 20.seconds
 
   /** How long one question about a consumer may hold up the end of a query, or its start. */
   private val QuestionTime: FiniteDuration = 30.seconds

@@ -10,19 +10,17 @@ import io.github.kinesisspark.runtime.Runtime
 
 /** Retries of questions about streams and shards, by [[RetryPolicy]].
   *
-  * @param retries     of each call; their time is that of one question, with all its attempts, pages and waits
-  * @param hasWorked   whether a call of the client has ever succeeded
-  * @param attemptTime for one HTTP call
+  * @param retries   of each call; their time is that of one question, with all its attempts, pages and waits
+  * @param hasWorked whether a call of the client has ever succeeded
   */
 final case class DirectoryRetry(
     retries: CallRetries = CallRetries.default,
     hasWorked: () => Boolean = () => false,
-    attemptTime: FiniteDuration = 20.seconds,
     observer: CallObserver = CallObserver.silent
 )(implicit val runtime: Runtime) {
   import DirectoryRetry._
 
-  private val calls = new BlockingCalls(attemptTime, hasWorked, observer)
+  private val calls = new BlockingCalls(hasWorked, observer)
 
   def maxDuration: FiniteDuration = retries.maxDuration
 

@@ -2,7 +2,7 @@ package io.github.kinesisspark.aws
 
 import java.time.Instant
 
-import software.amazon.awssdk.auth.credentials.{AnonymousCredentialsProvider, AwsSessionCredentials}
+import software.amazon.awssdk.auth.credentials.AnonymousCredentialsProvider
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.profiles.ProfileFile
 import software.amazon.awssdk.services.signin.{SigninAsyncClient, SigninAsyncClientBuilder}
@@ -50,7 +50,12 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
         .build()
       try {
         val keys = waited(portal.getRoleCredentials(request)).roleCredentials
-        keysOf(keys.accessKeyId, keys.secretAccessKey, keys.sessionToken, Instant.ofEpochMilli(keys.expiration))
+        RenewedCredentials.keys(
+          keys.accessKeyId,
+          keys.secretAccessKey,
+          keys.sessionToken,
+          Instant.ofEpochMilli(keys.expiration)
+        )
       } catch {
         // Someone has logged out: the token is worth nothing, whatever its file says.
         case e: UnauthorizedException => login.required(s"AWS refuses its login: ${KinesisFault.inOneLine(e)}")
@@ -80,7 +85,7 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
     )
     def ask() = {
       val kept = login.current()("accessToken")
-      keysOf(
+      RenewedCredentials.keys(
         kept("accessKeyId").str,
         kept("secretAccessKey").str,
         kept("sessionToken").str,
@@ -139,13 +144,4 @@ private[aws] object LoginCredentials {
   private def in(seconds: Integer): String = Instant.now.plusSeconds(seconds.toLong).toString
 
   private def text(kept: ujson.Obj, field: String): Option[String] = kept.value.get(field).flatMap(_.strOpt)
-
-  private def keysOf(id: String, secret: String, token: String, expires: Instant): AwsSessionCredentials =
-    AwsSessionCredentials
-      .builder()
-      .accessKeyId(id)
-      .secretAccessKey(secret)
-      .sessionToken(token)
-      .expirationTime(expires)
-      .build()
 }

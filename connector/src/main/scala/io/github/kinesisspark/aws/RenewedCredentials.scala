@@ -67,6 +67,15 @@ private[kinesisspark] object RenewedCredentials {
   val TryAgain: FiniteDuration    = 10.seconds
   private val FailBefore          = 1.minute
 
+  def keys(id: String, secret: String, token: String, expires: Instant): AwsSessionCredentials =
+    AwsSessionCredentials
+      .builder()
+      .accessKeyId(id)
+      .secretAccessKey(secret)
+      .sessionToken(token)
+      .expirationTime(expires)
+      .build()
+
   /** More than any credentials are kept without a look at them. */
   private val LongLife = 365.days
 

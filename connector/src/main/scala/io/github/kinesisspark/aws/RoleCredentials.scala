@@ -7,7 +7,7 @@ import java.util.concurrent.CompletableFuture
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
-import software.amazon.awssdk.auth.credentials.{AwsCredentialsProvider, AwsSessionCredentials}
+import software.amazon.awssdk.auth.credentials.AwsCredentialsProvider
 import software.amazon.awssdk.services.sts.{StsAsyncClient, StsAsyncClientBuilder}
 import software.amazon.awssdk.services.sts.model.{AssumeRoleRequest, AssumeRoleWithWebIdentityRequest, Tag}
 import software.amazon.awssdk.services.sts.model.{Credentials => RoleKeys}
@@ -74,12 +74,6 @@ private[aws] object RoleCredentials {
     new RenewedCredentials(s"role ${asked.role}", asked.call, () => keysOf(waited(asked.of(client))), client)
   }
 
-  private def keysOf(keys: RoleKeys): AwsSessionCredentials =
-    AwsSessionCredentials
-      .builder()
-      .accessKeyId(keys.accessKeyId)
-      .secretAccessKey(keys.secretAccessKey)
-      .sessionToken(keys.sessionToken)
-      .expirationTime(keys.expiration)
-      .build()
+  private def keysOf(keys: RoleKeys) =
+    RenewedCredentials.keys(keys.accessKeyId, keys.secretAccessKey, keys.sessionToken, keys.expiration)
 }

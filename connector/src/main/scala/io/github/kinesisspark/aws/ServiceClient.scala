@@ -40,7 +40,7 @@ private[aws] final case class ServiceClient(
     builder
       .region(Region.of(region))
       .credentialsProvider(caller)
-      .httpClientBuilder(ClientKind.Roles.http(endpoint, connection))
+      .httpClientBuilder(ClientKind.Calls.http(endpoint, connection))
       .overrideConfiguration(
         overrides.toBuilder.retryStrategy(ServiceClient.strategyOf(connection.retries.of(call.toString))).build()
       )

@@ -25,19 +25,9 @@ import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, ShardKey, 
 
 /** What a stream is, as the service describes it.
   *
-  * @param createdMillis     distinguishes a stream from a later one of the same name
-  * @param status            CREATING, ACTIVE, UPDATING, DELETING
-  * @param serviceTimeMillis the service's clock when it answered
+  * @param createdMillis distinguishes a stream from a later one of the same name
   */
-final case class StreamDescription(
-    arn: StreamArn,
-    name: String,
-    createdMillis: Long,
-    status: String,
-    retentionHours: Int,
-    openShards: Int,
-    serviceTimeMillis: Long
-)
+final case class StreamDescription(arn: StreamArn, createdMillis: Long, retentionHours: Int)
 
 /** Which shards are asked for. */
 sealed trait ShardFilter extends Product with Serializable
@@ -77,9 +67,9 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
       case StreamRef.ByArn(value) => DescribeStreamSummaryRequest.builder().streamARN(value.text)
     }
     request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
-    val (summary, response) = retry.call(AwsCall.DescribeStreamSummary, resource(stream.toString)) {
+    val summary = retry.call(AwsCall.DescribeStreamSummary, resource(stream.toString)) {
       DamagedAnswer.unlessRead(client.describeStreamSummary(request.build())) { answer =>
-        DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary") -> answer
+        DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary")
       }
     }
     val arn = StreamArn
@@ -93,12 +83,8 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
       )
     StreamDescription(
       arn,
-      summary.streamName,
       Option(summary.streamCreationTimestamp).fold(0L)(_.toEpochMilli),
-      summary.streamStatusAsString,
-      Option(summary.retentionPeriodHours).fold(DefaultRetentionHours)(_.intValue),
-      Option(summary.openShardCount).fold(0)(_.intValue),
-      ServiceClock.of(response.sdkHttpResponse).getOrElse(retry.runtime.clock.millis())
+      Option(summary.retentionPeriodHours).fold(DefaultRetentionHours)(_.intValue)
     )
   }
 

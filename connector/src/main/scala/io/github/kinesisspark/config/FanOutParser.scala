@@ -19,10 +19,7 @@ private[config] final class FanOutParser(
 
   def publisher(): RecordPublisherConfig = {
     val settings = read()
-    general(recordPublisher) match {
-      case RecordPublisherName.Polling => RecordPublisherConfig.Polling
-      case RecordPublisherName.Efo     => RecordPublisherConfig.FanOut(fanOut(settings))
-    }
+    if (general(recordPublisher)) RecordPublisherConfig.FanOut(fanOut(settings)) else RecordPublisherConfig.Polling
   }
 
   private def read() = Read(

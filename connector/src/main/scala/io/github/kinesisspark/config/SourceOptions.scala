@@ -33,17 +33,14 @@ final case class SourceOptions(
     polling: PollingOptions,
     readerBufferSize: Option[Long],
     cloudWatch: Option[CloudWatchOptions]
-) extends Serializable {
-
-  /** For failures in a row of one call, shard or stream. */
-  def maxRetryDuration: FiniteDuration = client.retries.maxDuration
-}
+) extends Serializable
 
 object SourceOptions extends OptionGroup(OptionScope.Source) {
 
-  val recordPublisher: Opt[RecordPublisherName] = option(
+  /** Whether by fan-out. */
+  val recordPublisher: Opt[Boolean] = option(
     "recordPublisher",
-    OptionValue.oneOf("polling" -> RecordPublisherName.Polling, "efo" -> RecordPublisherName.Efo),
+    OptionValue.oneOf("polling" -> false, "efo" -> true),
     default = "polling",
     doc = "How records come out of shards: `polling` shares the 2 MB/s of a shard with its other readers; `efo` " +
       "(enhanced fan-out) has 2 MB/s of each shard to itself, by a stream consumer that AWS charges for. The `efo.` options " +

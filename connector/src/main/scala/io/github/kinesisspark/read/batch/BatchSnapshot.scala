@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.batch
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange, StreamArn}
-import io.github.kinesisspark.read.catalog.{ProbeClients, ShardCatalog, ShardEnds}
+import io.github.kinesisspark.read.catalog.{ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.reader.StreamAccess
 
 /** What a batch read reads, fixed to the record when it is planned first: every action on its DataFrame reads the same.
@@ -42,18 +42,16 @@ object BatchSnapshot {
     */
   def take(options: SourceOptions, clients: KinesisClients): BatchSnapshot = {
     val catalog = new ShardCatalog(options, clients)
-    try
-      ProbeClients.using(clients, catalog.access) { ends =>
-        val histories = catalog.streams.map(new StreamHistory(_, options.failOnDataLoss, ends))
-        val slices    = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
-          history.between(
-            asked.startingPosition.getOrElse(StartingPosition.TrimHorizon),
-            asked.endingPosition.getOrElse(StartingPosition.Latest)
-          )
-        }
-        BatchSnapshot(slices, catalog.access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
+    try {
+      val histories = catalog.streams.map(new StreamHistory(_))
+      val slices    = options.streams.toVector.zip(histories).flatMap { case (asked, history) =>
+        history.between(
+          asked.startingPosition.getOrElse(StartingPosition.TrimHorizon),
+          asked.endingPosition.getOrElse(StartingPosition.Latest)
+        )
       }
-    finally catalog.close()
+      BatchSnapshot(slices, catalog.access, histories.flatMap(_.hashKeys).toMap, histories.map(_.now).max)
+    } finally catalog.close()
   }
 
   /** @see [[https://docs.aws.amazon.com/streams/latest/dev/service-sizes-and-limits.html quotas]] */

@@ -66,10 +66,7 @@ final class KinesisBatch(
     shards.map(shard => shard -> snapshot.hashKeys.getOrElse(shard, HashKeyRange.all)).toMap
 
   /** A consumer has one subscription to a shard, so that is one task's. */
-  private def isFanOut = options.recordPublisher match {
-    case _: RecordPublisherConfig.FanOut => true
-    case RecordPublisherConfig.Polling   => false
-  }
+  private def isFanOut = options.recordPublisher != RecordPublisherConfig.Polling
 
   /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow
     * from record to record, so what is near the filter's times is left to Spark.

@@ -10,15 +10,16 @@ import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
 
 /** One stream as it is at one moment, for reads that begin and end: positions in its shards, and what is between them. */
-final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: ShardEnds) {
+final class StreamHistory(stream: ListedStream) {
   import GivenPositions.GivenTime
   import stream.clients.runtime
+  import stream.{ends, failOnDataLoss}
 
-  private val log     = LoggerFactory.getLogger(classOf[StreamHistory])
-  private val listing = stream.listing()
+  private val log = LoggerFactory.getLogger(classOf[StreamHistory])
+
+  val now: Long = stream.serviceTime()
+
   private val lineage = stream.lineage
-
-  val now: Long = listing.serviceTimeMillis
 
   /** Of all shards that are known. */
   val hashKeys: Map[ShardKey, HashKeyRange] =
@@ -69,7 +70,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
       case asked: StartingPosition.Shards =>
         val stops = givenAs("endingPosition")
         stops.checkKept(timesOf(pieces)(_.end), now)
-        stops.upTo(asked, pieces, ends, now)
+        stops.upTo(asked, pieces, now)
       case _ => pieces
     }
   }
@@ -141,7 +142,7 @@ final class StreamHistory(stream: ListedStream, failOnDataLoss: Boolean, ends: S
     case exact             => ShardEnds.Extent(exact, None)
   }
 
-  private def givenAs(option: String) = new GivenPositions(option, stream, failOnDataLoss)
+  private def givenAs(option: String) = new GivenPositions(option, stream)
 
   private def refuseOrder(shards: Vector[String]) = throw new OffsetException(
     s"'endingPosition' comes before 'startingPosition' in ${shards.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +

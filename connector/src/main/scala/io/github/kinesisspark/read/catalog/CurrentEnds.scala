@@ -24,12 +24,11 @@ object CurrentEnds {
     val (closed, listed) = shards.partition(_._2)
     // A shard that no listing has may be past retention, which the planning has not found out yet.
     val open            = listed.map(_._1) ++ planning.doubtful
-    val (missing, tips) = ProbeClients
-      .using(catalog.clients, catalog.access) { ends =>
-        Parallel.map(open) { shard =>
-          try Right(shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now))
-          catch { case e: KinesisException if e.reason == FailureReason.NotFound => Left(shard -> e) }
-        }
+    val ends            = catalog.ends()
+    val (missing, tips) = Parallel
+      .map(open) { shard =>
+        try Right(shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now))
+        catch { case e: KinesisException if e.reason == FailureReason.NotFound => Left(shard -> e) }
       }
       .partitionMap(identity)
     val gone = catalog.gone(missing.map(_._1))

@@ -16,9 +16,10 @@ import io.github.kinesisspark.position.ShardPosition._
   * @param option by which they were given
   * @param stream has just been listed, if they are shards'
   */
-final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss: Boolean) {
+final class GivenPositions(option: String, stream: ListedStream) {
   import GivenPositions._
   import stream.clients.runtime
+  import stream.{ends, failOnDataLoss}
 
   private val log     = LoggerFactory.getLogger(classOf[GivenPositions])
   private val lineage = stream.lineage
@@ -112,16 +113,15 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
   def upTo(
       asked: StartingPosition.Shards,
       pieces: Vector[HistoryRange.Piece],
-      ends: ShardEnds,
       now: Long
   ): Vector[HistoryRange.Piece] = {
     val isOffset       = asked.createdMillis.nonEmpty
     val (wrong, right) = Parallel
       .map(pieces) { piece =>
         val shard = ShardKey(stream.arn, piece.shardId)
-        numberOf(piece.end).filter(isNoRecord(ends, shard, _)) match {
+        numberOf(piece.end).filter(isNoRecord(shard, _)) match {
           case None                     => Right(piece)
-          case Some(number) if isOffset => Right(piece.copy(end = before(ends, shard, piece.start, number, now)))
+          case Some(number) if isOffset => Right(piece.copy(end = before(shard, piece.start, number, now)))
           case Some(number)             => Left(s"${piece.shardId} at $number")
         }
       }
@@ -135,44 +135,43 @@ final class GivenPositions(option: String, stream: ListedStream, failOnDataLoss:
   }
 
   /** The end of a shard's records that come before a number that is none's. */
-  private def before(ends: ShardEnds, shard: ShardKey, from: ShardPosition, number: SequenceNumber, now: Long) = {
+  private def before(shard: ShardKey, from: ShardPosition, number: SequenceNumber, now: Long) = {
     // In this order: what comes in after the first look comes after the number as well, and is found by the second.
     val tip = ends.tip(shard, from, now).end
     ends.first(shard, AtSequenceNumber(number)).fold(tip)(next => AtSequenceNumber(next.number))
   }
 
-  private def isNoRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
-    try !isRecord(ends, shard, number) && ends.first(shard, TrimHorizon).exists(_.number < number)
+  private def isNoRecord(shard: ShardKey, number: SequenceNumber) =
+    try !isRecord(shard, number) && ends.first(shard, TrimHorizon).exists(_.number < number)
     // A number that another shard has given out, or none at all.
     catch { case e: KinesisException if e.reason == FailureReason.InvalidArgument => true }
 
-  private def isRecord(ends: ShardEnds, shard: ShardKey, number: SequenceNumber) =
+  private def isRecord(shard: ShardKey, number: SequenceNumber) =
     ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)
 
   /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as a continuation of fan-out
     * is none's, is believed as long as nothing older than it was removed. What follows it is read then, as no reader would find it.
     */
-  private def kept(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] =
-    ProbeClients.using(stream.clients, Map(stream.arn -> stream.access)) { ends =>
-      val (lost, all) = Parallel
-        .map(positions) { case (id, position) =>
-          val shard = ShardKey(stream.arn, id)
-          numberOf(position).filterNot(isRecord(ends, shard, _)) match {
-            case Some(n) =>
-              val isLost = ends.first(shard, TrimHorizon).exists(_.number > n)
-              Option.when(isLost)(s"$id at $n") -> (id -> AfterSequenceNumber(n))
-            case None => None -> (id -> position)
-          }
+  private def kept(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] = {
+    val (lost, all) = Parallel
+      .map(positions) { case (id, position) =>
+        val shard = ShardKey(stream.arn, id)
+        numberOf(position).filterNot(isRecord(shard, _)) match {
+          case Some(n) =>
+            val isLost = ends.first(shard, TrimHorizon).exists(_.number > n)
+            Option.when(isLost)(s"$id at $n") -> (id -> AfterSequenceNumber(n))
+          case None => None -> (id -> position)
         }
-        .unzip
-      if (lost.exists(_.nonEmpty))
-        DataLoss.ofPositions(
-          s"'$option' is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.flatten.mkString(", ")}",
-          failOnDataLoss,
-          log
-        )
-      all
-    }
+      }
+      .unzip
+    if (lost.exists(_.nonEmpty))
+      DataLoss.ofPositions(
+        s"'$option' is past the retention of ${stream.arn}, so that records after it may be lost: ${lost.flatten.mkString(", ")}",
+        failOnDataLoss,
+        log
+      )
+    all
+  }
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")
 }

@@ -25,6 +25,7 @@ final class ListedStream private (
     val retention: FiniteDuration,
     val access: StreamAccess,
     startingPosition: Option[StartingPosition],
+    val failOnDataLoss: Boolean,
     directory: StreamDirectory,
     lease: ClientLease,
     val clients: KinesisClients
@@ -72,7 +73,7 @@ final class ListedStream private (
   def addChildren(children: Vector[Shard]): Unit =
     knowledge.updateAndGet(_.withChildren(children, runtime.clock.nanos())): Unit
 
-  /** Epoch ms by the service's clock. */
+  /** Lists its shards. Epoch ms by the service's clock. */
   def serviceTime(): Long = list().serviceTimeMillis
 
   /** The same, from what is known without a call. */
@@ -161,8 +162,12 @@ final class ListedStream private (
   /** When the stream was created that has the name now. */
   def createdNow(): Long = directory.describe(StreamRef.ByArn(arn)).createdMillis
 
-  /** All shards that may still hold records, as they are now. */
-  def listing(): ShardListing = list()
+  /** @param patience with each question; left out, `maxRetryDuration` */
+  private[catalog] def probes(patience: Option[FiniteDuration] = None): ShardProbes =
+    new ShardProbes(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))
+
+  /** Looks into its shards. */
+  def ends: ShardEnds = new ShardEnds(_ => probes())
 
   /** Those that were open at a time, in ms by the service's clock. */
   def openAt(epochMillis: Long): Vector[String] = {
@@ -178,13 +183,13 @@ final class ListedStream private (
     * @throws OffsetException  where positions are given that aren't this stream's
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
-  def initialPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] = {
-    val positions = startingPositions(failOnDataLoss)
+  def initialPositions(): Vector[(String, ShardPosition)] = {
+    val positions = startingPositions()
     // Only now, as that lists the shards.
     lineage.begun(positions)
   }
 
-  private def startingPositions(failOnDataLoss: Boolean): Vector[(String, ShardPosition)] =
+  private def startingPositions(): Vector[(String, ShardPosition)] =
     startingPosition.getOrElse(StartingPosition.Latest) match {
       case StartingPosition.TrimHorizon =>
         val listed = list().shards
@@ -197,14 +202,14 @@ final class ListedStream private (
         latest = Some(time)
         open.map(_ -> ShardPosition.AtTimestamp(time))
       case StartingPosition.AtTimestamp(t) =>
-        givenStart(failOnDataLoss).checkStart(Vector(GivenPositions.GivenTime(t.toEpochMilli)), serviceTime())
+        givenStart.checkStart(Vector(GivenPositions.GivenTime(t.toEpochMilli)), serviceTime())
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         list()
-        givenStart(failOnDataLoss).begin(asked)
+        givenStart.begin(asked)
     }
 
-  private def givenStart(failOnDataLoss: Boolean) = new GivenPositions("startingPosition", this, failOnDataLoss)
+  private def givenStart = new GivenPositions("startingPosition", this)
 
   override def close(): Unit = lease.close()
 
@@ -292,7 +297,7 @@ object ListedStream {
     *
     * @throws KinesisException `KINESIS_NO_REGION`, `KINESIS_NOT_FOUND` where there is no such stream, and others
     */
-  def open(options: StreamOptions, clients: KinesisClients): ListedStream = {
+  def open(options: StreamOptions, failOnDataLoss: Boolean, clients: KinesisClients): ListedStream = {
     import clients.runtime
     val region = Regions.resolve(options.stream, options.client)
     val lease  = clients.lease(options.client, region)
@@ -305,6 +310,7 @@ object ListedStream {
         description.retentionHours.hours,
         StreamAccess(options.client, region),
         options.startingPosition,
+        failOnDataLoss,
         directory,
         lease,
         clients

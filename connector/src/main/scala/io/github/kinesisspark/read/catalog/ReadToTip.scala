@@ -23,14 +23,13 @@ object ReadToTip {
     */
   def isSo(catalog: ShardCatalog, positions: Map[ShardKey, ShardPosition]): Option[Boolean] = {
     import catalog.clients.runtime
+    val looks = catalog.ends(Some(Patience))
+    def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at) }.forall(identity)
     try
-      ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
-        def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at) }.forall(identity)
-        Some(isNow && {
-          runtime.waits.sleep(ShardProbes.BetweenCalls)
-          isNow
-        })
-      }
+      Some(isNow && {
+        runtime.waits.sleep(ShardProbes.BetweenCalls)
+        isNow
+      })
     catch {
       case e: KinesisException =>
         log.debug("Whether all is read was not found out.", e)

@@ -63,6 +63,12 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
     */
   def askAbout(shards: Vector[ShardKey]): Set[ShardKey] = byStream(shards)(_.askAbout(_))
 
+  /** Looks into the shards.
+    *
+    * @param patience with each question; left out, `maxRetryDuration`
+    */
+  def ends(patience: Option[FiniteDuration] = None): ShardEnds = new ShardEnds(byArn(_).probes(patience))
+
   /** Those of the shards that the service doesn't have any more. Blocks until it answers. */
   def gone(shards: Vector[ShardKey]): Set[ShardKey] = byStream(shards)(_.gone(_))
 
@@ -118,6 +124,7 @@ object ShardCatalog {
   /** All of them, or none. */
   private def open(options: SourceOptions, clients: KinesisClients): Vector[ListedStream] =
     options.streams.foldLeft(Vector.empty[ListedStream]) { (opened, stream) =>
-      Closing.unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream, clients))
+      Closing
+        .unlessMade(opened.foreach(_.close()))(opened :+ ListedStream.open(stream, options.failOnDataLoss, clients))
     }
 }

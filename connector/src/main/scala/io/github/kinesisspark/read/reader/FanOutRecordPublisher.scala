@@ -94,7 +94,7 @@ final class FanOutRecordPublisher(
         case Message.Closed         => ()
       }
       if (shardClosed && quiet && subscription.state != Subscription.State.Over) finishByPolling()
-      setTimer()
+      else setTimer()
     }
 
   /** A failure that nobody expected, such as an OutOfMemoryError while decoding, ends the reader, and the query with it. */
@@ -228,8 +228,6 @@ final class FanOutRecordPublisher(
     runtime.lines.info(log, s"silent end ${shard.stream}", shard)(
       s"$shard is closed and its subscription is silent: reading to its end by GetRecords"
     )
-    val now = Subscription.Moment(runtime.clock.nanos(), 0, hasWorked = true, isNamedSince)
-    subscription = Subscription.step(subscription, Event.Closed, policy, now)._1
     val asked = reserved.isDefined
     release()
     val poller = finisher(position, sink)

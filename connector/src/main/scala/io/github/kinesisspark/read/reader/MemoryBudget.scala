@@ -101,11 +101,8 @@ final class MemoryBudget(worker: Executor) {
     notifyGranted(served)
   }
 
-  private def overdraw(account: Account): Boolean = {
-    val served = synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serve))
-    notifyGranted(served)
-    served.nonEmpty
-  }
+  private def overdraw(account: Account): Unit =
+    notifyGranted(synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serve)))
 
   private def notifyGranted(served: Seq[Grant]): Unit = served.foreach(grant => worker.execute(() => grant.run()))
 
@@ -185,11 +182,6 @@ object MemoryBudget {
     private[MemoryBudget] var readers = 0
     private[MemoryBudget] val waiting = mutable.Queue.empty[Request]
 
-    def capacity: Long = budget.capacity
-
-    /** What one reader may hold. */
-    def share: Long = budget.share
-
     /** @param whenWaiting is called when a request has to wait, with no lock held */
     def account(whenWaiting: () => Unit = () => ()): Account = {
       budget.open(this)
@@ -235,8 +227,8 @@ object MemoryBudget {
 
     def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
 
-    /** Has a request that waits served now. Whether there was one. */
-    def overdraw(): Boolean = budget.overdraw(this)
+    /** Has a request that waits served now. */
+    def overdraw(): Unit = budget.overdraw(this)
 
     /** Its reader doesn't count for the shares of the others any more. Called once. */
     override def close(): Unit = budget.close(member)

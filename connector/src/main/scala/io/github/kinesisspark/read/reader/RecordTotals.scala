@@ -3,14 +3,12 @@ package io.github.kinesisspark.read.reader
 /** What is asked of several records together, again and again: so they are looked at once.
   *
   * @param bytes   by [[KinesisRecord.size]]
-  * @param largest of one of them, the same
   * @param oldest  arrival, in ms by the service's clock; meaningless without records, as `newest` is
   * @param newest  the latest arrival, which need not be the last record's: arrival times are approximate
   */
 final case class RecordTotals private (
     records: Int,
     bytes: Long,
-    largest: Long,
     private val oldest: Long,
     private val newest: Long
 ) {
@@ -30,21 +28,18 @@ object RecordTotals {
     */
   def of(records: Array[KinesisRecord], from: Int, until: Int): RecordTotals = {
     // A loop without boxes: it runs over every record that is read.
-    var bytes   = 0L
-    var largest = 0L
-    var oldest  = Long.MaxValue
-    var newest  = Long.MinValue
-    var i       = from
+    var bytes  = 0L
+    var oldest = Long.MaxValue
+    var newest = Long.MinValue
+    var i      = from
     while (i < until) {
       val record  = records(i)
-      val size    = record.size
       val arrival = record.arrivalMillis
-      bytes += size
-      largest = largest.max(size)
+      bytes += record.size
       oldest = oldest.min(arrival)
       newest = newest.max(arrival)
       i += 1
     }
-    RecordTotals(until - from, bytes, largest, oldest, newest)
+    RecordTotals(until - from, bytes, oldest, newest)
   }
 }

@@ -54,18 +54,9 @@ final class ShardConsumer(
 
   override def overdraw(): Unit = source.foreach(_.reader.memory.overdraw())
 
-  /** Waits. */
-  override def hasNext: Boolean = {
-    while (!isReady) {
-      overdraw()
-      wakeUp.await()
-    }
-    current.hasNext
-  }
+  override def hasNext: Boolean = current.hasNext
 
-  override def next(): KinesisRecord =
-    if (hasNext) current.next()
-    else throw new NoSuchElementException(s"the range of ${range.shard} is read")
+  override def next(): KinesisRecord = current.next()
 
   override def close(): Unit = {
     end()

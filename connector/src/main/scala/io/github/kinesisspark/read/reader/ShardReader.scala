@@ -17,7 +17,6 @@ import io.github.kinesisspark.runtime.Runtime
   * orders and reports on theirs.
   *
   * @param stop   where to stop, if anywhere before the shard's end
-  * @param share  bytes this reader may hold; above it, it asks for nothing more
   * @param onRead called with the totals of every delivery; must not block
   * @param onNews called after every delivery and failure; must not block
   */
@@ -27,7 +26,6 @@ final class ShardReader(
     val stop: Option[ShardPosition],
     publishers: RecordPublisher.Factory,
     budget: MemoryBudget.Member,
-    share: () => Long,
     onRead: RecordTotals => Unit,
     onNews: () => Unit
 )(implicit runtime: Runtime)
@@ -133,7 +131,7 @@ final class ShardReader(
 
   /** The next answer must fit in, too: a shard that is ahead and has to wait for the others must not hold the memory that they read by. */
   private def hasRoom(held: Long) = {
-    val own = share()
+    val own = memory.share
     held == 0 || held + MemoryBudget.answer(own) <= own
   }
 
@@ -225,7 +223,7 @@ final class ShardReader(
       records = rest.records,
       bytes = rest.bytes,
       heap = KinesisRecord.heapOf(rest.records, rest.bytes),
-      room = share(),
+      room = memory.share,
       isFull = isFull,
       oldestArrival = rest.oldestArrival,
       newestArrival = rest.newestArrival,

@@ -327,7 +327,6 @@ final class ShardReaderPool(
         stop,
         publishers,
         memory,
-        () => memory.share,
         telemetry.read(shard, _),
         () => notifyNews(shard)
       )

@@ -27,7 +27,6 @@ import io.github.kinesisspark.position.ShardPosition
   *                                                                  while nobody asks)
   *              due: asked, and silent      Waiting                 cancel, or give up
   *              event that nobody asked for Resting                 cancel
-  * any          closed                      Over                    cancel
   * Over         anything                    Over
   * }}}
   *
@@ -191,7 +190,6 @@ object Subscription {
     final case class Completed(call: Long)                      extends OfCall
     final case class Failed(call: Long, fault: Fault)           extends OfCall
     case object Due                                             extends Event
-    case object Closed                                          extends Event
   }
   import Event._
 
@@ -268,8 +266,7 @@ object Subscription {
     def failed(call: Long, asked: Boolean, fault: Fault) = s.failed(call, asked, fault, policy, at)
     val due                                              = event == Due && s.dueAt.exists(_ - at.now <= 0)
     (s.state, event) match {
-      case (Over, _)       => (s, Vector.empty)
-      case (state, Closed) => (s.copy(state = Over), currentCall(state).map(Command.Cancel(_)).toVector)
+      case (Over, _) => (s, Vector.empty)
 
       // What failed while nobody asked says nothing of how long it has been failing since.
       case (Resting, Asked)       => s.copy(history = s.history.rested).callNow(at)

@@ -90,7 +90,6 @@ final class TaskReaders(
       stop = Some(range.end),
       publishers,
       own,
-      () => own.share,
       _ => (),
       () => ()
     )
@@ -101,7 +100,7 @@ final class TaskReaders(
 
 object TaskReaders {
 
-  /** A range's records, till they are closed. It waits for the next one. */
+  /** A range's records, till they are closed. They are asked for only where it is ready. */
   trait Records extends Iterator[KinesisRecord] with AutoCloseable {
 
     /** Whether it needn't wait: there is a record, or none will come. */

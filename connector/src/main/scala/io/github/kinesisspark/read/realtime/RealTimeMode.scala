@@ -42,9 +42,10 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     failIfStarved()
     readers.reserve(reserved)
     observer.begins()
-    val batch = opened(start)
-    happened(Begins(batch))
-    if (batch.planning.hasNewStreams) Vector(NothingToRead) else batch.partitions
+    val planning                      = opened(start)
+    val tasks: Vector[InputPartition] = if (planning.hasNewStreams) Vector(NothingToRead) else partitions(planning)
+    happened(Begins(Batch(planning, runtime.clock.nanos())))
+    tasks
   }
 
   /** The offset where a batch has ended, by where its tasks are. */
@@ -74,9 +75,9 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   override def stop(): Unit = happened(Stopped)
 
   /** The readers stand at the batch's start, and no loss of records is known. */
-  @tailrec private def opened(start: Offset): Batch = {
+  @tailrec private def opened(start: Offset): PlanningState = {
     val planning = source.begin(start)
-    if (planning.hasNewStreams) Batch(planning, Vector.empty, runtime.clock.nanos())
+    if (planning.hasNewStreams) planning
     else {
       val statuses =
         if (source.hasReaders) readers.open(planning) else Map.empty[ShardKey, ReaderStatus]
@@ -84,7 +85,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
       catalog.addChildren(statuses.values)
       // Once it is known what they failed for, their shards are lost, or have another consumer.
       if (statuses.values.exists(_.failure.isDefined)) opened(start)
-      else Batch(planning, partitions(planning), runtime.clock.nanos())
+      else planning
     }
   }
 

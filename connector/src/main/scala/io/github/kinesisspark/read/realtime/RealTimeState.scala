@@ -39,7 +39,7 @@ private[realtime] object RealTimeState {
   val begin: RealTimeState = RealTimeState(Idle, Starvation.none)
 
   /** @param nanos when it was planned, by the driver's clock */
-  final case class Batch(planning: PlanningState, partitions: Vector[RealTimePartition], nanos: Long)
+  final case class Batch(planning: PlanningState, nanos: Long)
 
   sealed trait Phase                     extends Product
   case object Idle                       extends Phase

@@ -6,7 +6,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.{Parallel, ProbeClients, ShardCatalog}
+import io.github.kinesisspark.read.catalog.{Parallel, ShardCatalog}
 import io.github.kinesisspark.read.plan.{Completeness, PlanningState}
 import io.github.kinesisspark.read.reader.DataLoss
 
@@ -53,12 +53,10 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   private def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if !at.isAtEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
-    val oldest = ProbeClients.using(catalog.clients, Map(arn -> catalog.access(arn))) { ends =>
-      Parallel.map(shards) { id =>
-        try ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon)
-        // It has gone past retention since it was listed.
-        catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
-      }
+    val oldest = Parallel.map(shards) { id =>
+      try catalog.ends().first(ShardKey(arn, id), ShardPosition.TrimHorizon)
+      // It has gone past retention since it was listed.
+      catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
     }
     val likely = for {
       (id, record) <- shards.zip(oldest)

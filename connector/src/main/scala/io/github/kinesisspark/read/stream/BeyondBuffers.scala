@@ -7,7 +7,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.ShardKey
-import io.github.kinesisspark.read.catalog.{Parallel, Probe, ProbeClients, ShardCatalog, ShardEnds}
+import io.github.kinesisspark.read.catalog.{Parallel, Probe, ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
 
@@ -28,16 +28,15 @@ final class BeyondBuffers(catalog: ShardCatalog) {
     * may be lost for all of them.
     */
   def ends(questions: LongTrigger.Questions, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, CutPoint] =
-    try
-      ProbeClients.using(catalog.clients, catalog.access, Some(Patience)) { looks =>
-        Parallel
-          .map(questions.times.toVector) { case (shard, time) =>
-            end(statuses(shard), time, questions.oldest, questions.apart, looks)
-          }
-          .flatten
-          .toMap
-      }
-    catch {
+    try {
+      val looks = catalog.ends(Some(Patience))
+      Parallel
+        .map(questions.times.toVector) { case (shard, time) =>
+          end(statuses(shard), time, questions.oldest, questions.apart, looks)
+        }
+        .flatten
+        .toMap
+    } catch {
       case e: KinesisException =>
         runtime.lines.warn(log, "ends beyond buffers", catalog.access.keySet)(
           s"The end of a batch beyond the readers' buffers was not found: ${e.getMessage} The batch ends where its readers stand."

@@ -209,14 +209,13 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     readers.group(batch.slices, ranges, source.options.minPartitions).map(KinesisInputPartition(_, hashKeys))
   }
 
+  /** Of the streams that the query reads. One that reads the rest of a removed stream, too, needs another for a batch or two. */
+  private lazy val factory = KinesisPartitionReaderFactory(readers.config)
+
   override def readerFactory(): PartitionReaderFactory = {
-    val access = source.removed.access
-    state.readers.collect { case (`access`, known) => known }.getOrElse {
-      val config = readers.config
-      val made   = KinesisPartitionReaderFactory(config.copy(streams = config.streams ++ access))
-      happened(ReadersMade(access, made))
-      made
-    }
+    val removed = source.removed.access
+    if (removed.isEmpty) factory
+    else KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ removed))
   }
 
   override def commit(): Unit = happened(Committed)

@@ -1,10 +1,7 @@
 package io.github.kinesisspark.read.stream
 
-import org.apache.spark.sql.connector.read.PartitionReaderFactory
-
-import io.github.kinesisspark.position.{KinesisOffset, StreamArn}
+import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.plan.{BatchSlices, IdlePace, PlannedBatch, Stops}
-import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.read.task.KinesisInputPartition
 
 /** All that [[MicroBatchMode]] remembers from one of Spark's calls to the next, and which calls are legal when. Pure. Everything else that a restart needs is
@@ -20,7 +17,7 @@ import io.github.kinesisspark.read.task.KinesisInputPartition
   * Ended      refused    refused   refused                   refused       refused         Ended             refused    Ended
   * }}}
   *
-  * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them. ReadersMade is legal always.
+  * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them.
   * After a restart the last batch of the log runs again, if it was not committed: its tasks come before the first planning. A batch's tasks are asked for
   * by each action of `foreachBatch`, and later for an old plan that is looked at. A planning that found nothing yet looks again where somebody waits in
   * `processAllAvailable()`, and may find a batch. Spark commits the batch before once all sources of the query have planned, and one of them has a batch.
@@ -31,7 +28,6 @@ import io.github.kinesisspark.read.task.KinesisInputPartition
   * @param batches        planned in this run
   * @param lastBatchNanos when the last batch was planned, or the run began, by the driver's clock
   * @param pace           of plannings that find nothing
-  * @param readers        the last factory of tasks' readers, with the access to removed streams, which hardly changes
   */
 private[stream] final case class MicroBatchState(
     phase: MicroBatchState.Phase,
@@ -40,8 +36,7 @@ private[stream] final case class MicroBatchState(
     stops: Option[Stops],
     batches: Long,
     lastBatchNanos: Long,
-    pace: IdlePace,
-    readers: Option[(Map[StreamArn, StreamAccess], PartitionReaderFactory)]
+    pace: IdlePace
 ) {
   import MicroBatchState._
 
@@ -52,7 +47,6 @@ private[stream] final case class MicroBatchState(
   /** @throws IllegalStateException where Spark's calls are not in order */
   def after(call: Call): MicroBatchState = (phase, call) match {
     case (_, Stopped)                                             => copy(phase = Ended)
-    case (_, ReadersMade(access, factory))                        => copy(readers = Some(access -> factory))
     case (Recovered, TasksMade(run))                              => copy(Rerun(run))
     case (Running(own), TasksMade(run)) if own.batch == run.batch => copy(Running(run))
     case (_, TasksMade(_))                                        => this
@@ -80,8 +74,7 @@ private[stream] object MicroBatchState {
     stops = None,
     batches = 0,
     lastBatchNanos = nowNanos,
-    IdlePace.begin,
-    readers = None
+    IdlePace.begin
   )
 
   sealed abstract class Phase(val run: Option[Run]) extends Product
@@ -115,11 +108,10 @@ private[stream] object MicroBatchState {
     *
     * @param nanos what it took, without waiting
     */
-  final case class FoundNothingYet(nanos: Long)                                                       extends Call
-  case object NothingFound                                                                            extends Call
-  final case class Planned(batch: PlannedBatch, nowNanos: Long)                                       extends Call
-  final case class TasksMade(run: Run)                                                                extends Call
-  final case class ReadersMade(access: Map[StreamArn, StreamAccess], factory: PartitionReaderFactory) extends Call
-  case object Committed                                                                               extends Call
-  case object Stopped                                                                                 extends Call
+  final case class FoundNothingYet(nanos: Long)                 extends Call
+  case object NothingFound                                      extends Call
+  final case class Planned(batch: PlannedBatch, nowNanos: Long) extends Call
+  final case class TasksMade(run: Run)                          extends Call
+  case object Committed                                         extends Call
+  case object Stopped                                           extends Call
 }

@@ -121,7 +121,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   private def known(from: KinesisOffset) = PlanningState(
     from,
     catalog.streams.map { stream =>
-      def initial = initialPositions.getOrElseUpdate(stream.arn, stream.initialPositions(options.failOnDataLoss))
+      def initial = initialPositions.getOrElseUpdate(stream.arn, stream.initialPositions())
       stream.arn -> PlanningState.Stream(
         stream.createdMillis,
         catalog.lineage(stream.arn),

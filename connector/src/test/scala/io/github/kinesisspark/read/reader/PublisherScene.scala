@@ -59,7 +59,6 @@ final class PublisherScene(
         Some(range.end),
         pollers,
         member,
-        () => member.share,
         _ => (),
         () => ()
       ),

@@ -122,7 +122,11 @@ class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
         val range  = ShardRange(shard(0), ShardPosition.TrimHorizon, ShardPosition.AfterSequenceNumber(number(1)))
         val ended  = new CountDownLatch(1)
         val reader = new Thread(() => {
-          Try(new ShardConsumer(range, scene.sources, failOnDataLoss = true, new WakeUp).hasNext): Unit
+          val wakeUp = new WakeUp
+          Try {
+            val records = new ShardConsumer(range, scene.sources, failOnDataLoss = true, wakeUp)
+            while (!records.isReady) wakeUp.await()
+          }: Unit
           ended.countDown()
         })
         reader.setDaemon(true)

@@ -26,10 +26,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
   describe("a shard reader") {
     final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None, start: ShardPosition = after(0)) {
       val memory     = new MemoryBudget(_.run())
-      val source     = memory.join(1 << 20)
+      val source     = memory.join(share / 3 * 4 + 4)
       val publishers = new ScriptedPublishers
       var news       = 0
-      val reader     = new ShardReader(shard(0), start, stop, publishers, source, () => share, _ => (), () => news += 1)
+      val reader     = new ShardReader(shard(0), start, stop, publishers, source, _ => (), () => news += 1)
       def publisher: ScriptedPublishers#Scripted = publishers.last
 
       /** As the publisher does it: the memory is taken before the records come. */
@@ -371,7 +371,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
       private object sources extends ShardConsumer.Sources {
         private def open(range: ShardRange, by: ScriptedPublishers) =
-          new ShardReader(range.shard, range.start, Some(range.end), by, member, () => member.share, _ => (), () => ())
+          new ShardReader(range.shard, range.start, Some(range.end), by, member, _ => (), () => ())
         override def first(range: ShardRange) = live
           .map(ShardConsumer.Source(_, isPolling = false, isOwn = false))
           .orElse(preferably.map(by => ShardConsumer.Source(open(range, by), isPolling = false, isOwn = true)))
@@ -381,9 +381,18 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
           recordsReadAgain += records.length
       }
-      val consumer =
-        new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, new WakeUp, doubtAfter)
-      def numbers: Seq[SequenceNumber] = consumer.map(_.sequenceNumber).toSeq
+      private val wakeUp = new WakeUp
+      val consumer = new ShardConsumer(ShardRange(shard(0), start, end), sources, failOnDataLoss, wakeUp, doubtAfter)
+
+      /** As a task takes them. */
+      object records extends Iterator[KinesisRecord] {
+        override def hasNext: Boolean = {
+          while (!consumer.isReady) wakeUp.await()
+          consumer.hasNext
+        }
+        override def next(): KinesisRecord = if (hasNext) consumer.next() else Iterator.empty.next()
+      }
+      def numbers: Seq[SequenceNumber] = records.map(_.sequenceNumber).toSeq
     }
 
     it("ends with the last record of its range and ignores later records") {
@@ -469,8 +478,8 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         s.publishers.opened shouldBe empty
         fanOut.last.bring(after(1), 10, record(1))
         trouble(fanOut.last)
-        s.consumer.next().sequenceNumber shouldBe number(1)
-        val brought = scala.concurrent.Future(s.consumer.hasNext)(scala.concurrent.ExecutionContext.global)
+        s.records.next().sequenceNumber shouldBe number(1)
+        val brought = scala.concurrent.Future(s.records.hasNext)(scala.concurrent.ExecutionContext.global)
         while (s.publishers.opened.isEmpty && !brought.isCompleted) Thread.onSpinWait()
         s.publishers.last.position shouldBe after(1)
         s.publishers.last.bring(after(2), 0, record(2))
@@ -505,7 +514,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       def source = new MemoryBudget(_.run()).join(1 << 20)
 
       def live(source: MemoryBudget.Member, by: ScriptedPublishers) =
-        new ShardReader(shard(0), after(0), None, by, source, () => source.share, _ => (), () => ())
+        new ShardReader(shard(0), after(0), None, by, source, _ => (), () => ())
 
       it("takes what it holds and reads on through it beyond the buffer, up to the end") {
         val by     = new ScriptedPublishers
@@ -513,7 +522,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         reader.demand()
         by.last.bring(after(1), 50, record(1))
         val s = new Setting(after(3), live = Some(reader))
-        s.consumer.next().sequenceNumber shouldBe number(1)
+        s.records.next().sequenceNumber shouldBe number(1)
         by.last.bring(after(4), 0, record(2), record(3), record(4))
         s.numbers shouldBe Seq(number(2), number(3))
         s.publishers.opened shouldBe empty
@@ -539,7 +548,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         val reader = live(source, by)
         val s      = new Setting(after(3), live = Some(reader))
         by.last.bring(after(1), 0, record(1))
-        s.consumer.next().sequenceNumber shouldBe number(1)
+        s.records.next().sequenceNumber shouldBe number(1)
         by.last.bring(after(3), 0, record(2), record(3))
         reader.dropTo(after(2))
         val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
@@ -558,24 +567,6 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         reader.close()
         eventually(s.publishers.opened should not be empty)
         s.publishers.last.bring(after(1), 0, record(1))
-        scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(1))
-      }
-
-      it("gets memory beyond the budget while it waits for a reader, and no other reader does") {
-        val by     = new ScriptedPublishers
-        val both   = source
-        val reader = live(both, by)
-        val other  = both.account()
-        other.take(_ => both.capacity)(_ => ())
-        var asked, others = 0
-        reader.memory.take(_ => 100)(_ => asked += 1)
-        other.take(_ => 100)(_ => others += 1)
-        asked shouldBe 0
-        val s    = new Setting(after(1), live = Some(reader))
-        val rest = scala.concurrent.Future(s.numbers)(scala.concurrent.ExecutionContext.global)
-        eventually(asked shouldBe 1)
-        others shouldBe 0
-        by.last.bring(after(1), 0, record(1))
         scala.concurrent.Await.result(rest, 1.minute) shouldBe Seq(number(1))
       }
     }

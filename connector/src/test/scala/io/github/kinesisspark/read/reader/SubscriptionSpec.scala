@@ -317,8 +317,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       4 -> Gen.zip(anyCall, faults).map { case (c, s) =>
         Event.Failed(c, s)
       },
-      5 -> Gen.const(Event.Due),
-      1 -> Gen.const(Event.Closed)
+      5 -> Gen.const(Event.Due)
     )
     val histories                                      = Gen.listOfN(40, Gen.zip(Gen.choose(0L, 40L), events))
     implicit val noShrink: Shrink[List[(Long, Event)]] = Shrink.shrinkAny
@@ -353,7 +352,6 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
             case Command.GiveUp(_)        => asked = false
             case Command.RequestOne(call) => open should contain(call)
           }
-          if (event == Event.Closed) asked = false
           open.size should be <= 1
           if (next.resume != before.resume) {
             commands should contain(Command.Deliver)

@@ -10,7 +10,7 @@ import io.github.kinesisspark.read.plan.PlanningState
 import io.github.kinesisspark.read.realtime.RealTimeState._
 
 class RealTimeStateSpec extends AnyFunSpec with Matchers {
-  private val batch   = Batch(PlanningState(KinesisOffset.initial, Map.empty), Vector.empty, nanos = 1)
+  private val batch   = Batch(PlanningState(KinesisOffset.initial, Map.empty), nanos = 1)
   private val idle    = RealTimeState.begin
   private val running = idle.after(Begins(batch))
   private val ended   = running.after(Stopped)

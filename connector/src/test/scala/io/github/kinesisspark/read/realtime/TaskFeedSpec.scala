@@ -46,7 +46,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
 
     private def follow(key: ShardKey, from: ShardPosition, onNews: () => Unit): FollowedShard = {
       val by     = new ScriptedPublishers
-      val reader = new ShardReader(key, from, None, by, member, () => 1 << 20, _ => (), onNews)
+      val reader = new ShardReader(key, from, None, by, member, _ => (), onNews)
       publishers(key) = by
       readers(key) = reader
       reader.demand()
