@@ -6,6 +6,8 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.concurrent.duration.FiniteDuration
 
+import org.slf4j.LoggerFactory
+
 /** Makes threads, all of them daemons, with names that begin as given. */
 trait Workers {
 
@@ -19,7 +21,7 @@ trait Workers {
   def start(name: String)(work: => Unit): Unit
 }
 
-/** Threads that carry out work now and later. What a work throws ends that work alone; of a repeated one also its repetition. */
+/** Threads that carry out work now and later. What a work throws ends that work alone; a repeated one is done again after the next pause. */
 trait Worker extends Executor with AutoCloseable {
   def schedule(nanos: Long)(work: => Unit): Timer
 
@@ -62,6 +64,7 @@ private[runtime] final class JvmWorkers extends Workers {
 }
 
 private object JvmWorkers {
+  private val log = LoggerFactory.getLogger(classOf[Workers])
 
   /** Until a thread without work ends. */
   private val IdleSeconds = 60L
@@ -87,7 +90,12 @@ private object JvmWorkers {
       timer(pool.schedule((() => work): Runnable, nanos, NANOSECONDS))
 
     override def every(pause: FiniteDuration)(work: => Unit): Timer =
-      timer(pool.scheduleWithFixedDelay(() => work, pause.toNanos, pause.toNanos, NANOSECONDS))
+      timer(pool.scheduleWithFixedDelay(() => logged(work), pause.toNanos, pause.toNanos, NANOSECONDS))
+
+    /** Also an OutOfMemoryError of a moment: the pool would never do the work again. */
+    private def logged(work: => Unit): Unit =
+      try work
+      catch { case e: Throwable => if (!pool.isShutdown) log.warn(s"Work that $name repeats has failed.", e) }
 
     override def close(): Unit = pool.shutdownNow(): Unit
 

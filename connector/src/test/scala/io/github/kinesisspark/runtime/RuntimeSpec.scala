@@ -45,6 +45,19 @@ class RuntimeSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("work that is repeated") {
+    it("is done again after an Error") {
+      val worker = runtime.workers.fixed("repeated", 1)
+      val times  = new CountDownLatch(3)
+      worker.every(1.milli) {
+        times.countDown()
+        throw new OutOfMemoryError("as planned")
+      }
+      times.await(1, TimeUnit.MINUTES) shouldBe true
+      worker.close()
+    }
+  }
+
   describe("a lock that is tried") {
     it("is one thread's, until that frees it") {
       val lock = new TryLock

@@ -174,7 +174,13 @@ private[coordinator] final class DriverEndpoint(
           orders              <- bySource.get(sourceId)
           believed            <- orders.expected(key.executor)
         } yield sourceId -> believed
-        beat(key, contact, expected.toMap)
+        try beat(key, contact, expected.toMap)
+        catch {
+          // Also an Error: an executor that counts as asked is not asked again.
+          case e: Throwable =>
+            beaten(key, contact.peer, None)
+            log.warn(s"A heartbeat to executor ${key.executor} failed.", e)
+        }
       }
       for ((sourceId, session) <- own; orders <- bySource.get(sourceId)) reassignShards(orders, session)
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }

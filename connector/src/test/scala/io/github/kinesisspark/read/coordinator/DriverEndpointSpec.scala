@@ -1,8 +1,11 @@
 package io.github.kinesisspark.read.coordinator
 
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
 import scala.concurrent.Future
 import scala.concurrent.duration._
 
+import org.apache.spark.kinesisspark.RpcChannel
 import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -35,10 +38,40 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
     }
   }
 
+  private class Unreached extends RpcChannel.Peer {
+    override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = Future.never
+    override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]]              = Future.never
+    override def introduce(executor: String, session: String, self: RpcChannel.Peer): Unit              = ()
+  }
+
+  private object Nowhere extends RpcChannel.Network {
+    override def open(name: String, handler: RpcChannel.Handler): RpcChannel.Peer = new Unreached
+    override def ofDriver(name: String): RpcChannel.Peer                          = new Unreached
+  }
+
   describe("The driver's end") {
     it("doesn't wait for a job of a context that has stopped") {
       val end = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
       try failAfter(1.minute)(end.answering(Vector(executor), "") shouldBe empty)
+      finally end.stopped()
+    }
+
+    it("asks an executor again that could not be asked because of an Error") {
+      val end   = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
+      val asked = new CountDownLatch(3)
+      end.open(Nowhere)
+      end.keep("source", "")
+      end.introduced(
+        executor.id.id,
+        "",
+        new Unreached {
+          override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
+            asked.countDown()
+            throw new OutOfMemoryError("as planned")
+          }
+        }
+      )
+      try asked.await(1, TimeUnit.MINUTES) shouldBe true
       finally end.stopped()
     }
   }
