@@ -54,18 +54,22 @@ private[kinesisspark] final class ConsumerDirectory(
   /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */
   private var lastRegistration = CompletableFuture.completedFuture(Option.empty[StreamConsumer])
 
+  /** By the last registration that the service has confirmed. */
+  @volatile private var made = Option.empty[StreamConsumer]
+
   /** The consumer of that name, whatever its status. */
   def find(stream: StreamArn, name: String): Option[StreamConsumer] =
     findByName(stream, name, policy(AwsCall.DescribeStreamConsumer))
 
   /** The consumer of that name for a query that stops: the one that it registered last, also where the answer is still on its way; otherwise the
-    * one that is found, unless it is DELETING. Either takes [[QuestionTime]] at most.
+    * one that is found, unless it is DELETING. One that was registered a moment ago may not be found yet, and then a further registration is refused.
+    * Either takes [[QuestionTime]] at most.
     */
   def findAtStop(stream: StreamArn, name: String): Option[StreamConsumer] =
-    Try(runtime.waits.get(lastRegistration, QuestionTime)).toOption.flatten
-      .orElse(
-        findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer)).filter(_.status != ConsumerStatus.Deleting)
-      )
+    Try(runtime.waits.get(lastRegistration, QuestionTime)).toOption.flatten.orElse {
+      val found = findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer))
+      found.fold(made)(one => Some(one).filter(_.status != ConsumerStatus.Deleting))
+    }
 
   /** This registration of a consumer, whatever its status; none where it is gone, even if there is another of its name. */
   def find(arn: ConsumerArn): Option[StreamConsumer] =
@@ -223,6 +227,7 @@ private[kinesisspark] final class ConsumerDirectory(
       val consumer = StreamConsumer.of(answer.consumer)
       log.info(s"consumer ${consumer.arn} is registered and ${consumer.status}")
       registered(consumer.arn)
+      made = Some(consumer)
       consumer
     }
     lastRegistration = answer.thenApply[Option[StreamConsumer]](Some(_))

@@ -64,7 +64,9 @@ final class FanOutConsumers private (
       .find(_.arn == stream)
       .getOrElse(throw new NoSuchElementException(s"$stream is not read here"))
     val before = resolved.get(stream)
-    val now    = consumerOf(known)
+    // Whatever ends this may leave another one, which is to be looked for then.
+    resolved -= stream
+    val now = consumerOf(known)
     before.filter(_ != now).foreach { gone =>
       log.warn(s"Stream consumer $gone was deregistered by others; registered $now in its place")
       claims.forget(gone)
