@@ -4,7 +4,7 @@ import java.util.concurrent.CopyOnWriteArrayList
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{Closing, KinesisException}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.{Boundaries, BoundarySpacing, ReaderFailure, ReaderStatus}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
@@ -48,7 +48,7 @@ final class ShardReader(
   private var failure    = Option.empty[KinesisException]
   private var isPast     = false
   private var children   = Vector.empty[Shard]
-  private val publisher  = publishers.open(shard, start, this)
+  private val publisher  = Closing.unlessMade(memory.close())(publishers.open(shard, start, this))
 
   @volatile private var hasClosedShard = false
 

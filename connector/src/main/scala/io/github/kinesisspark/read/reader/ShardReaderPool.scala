@@ -58,7 +58,8 @@ final class ShardReaderPool(
   /** When this executor gave the answer after which the driver last named these readers, by its own clock. */
   private val namedAfter = new AtomicReference(Option.empty[Long])
 
-  private val leasedUntil = new AtomicLong(runtime.clock.nanos())
+  /** The first order takes a moment, as clients are made for it. */
+  private val leasedUntil = new AtomicLong(runtime.clock.nanos() + Liveness.AfterTask.toNanos)
 
   /** Tasks of a real-time batch. They are called on each news of their shards. */
   private val followers = TrieMap.empty[ShardKey, () => Unit]
@@ -113,12 +114,13 @@ final class ShardReaderPool(
     spacing = order.spacing
     order.settings.foreach(settings => readBy(settings.publisher))
     if (order.commit) commit()
+    val named    = order.read.iterator.map(_.shard).toSet
     val released =
-      if (order.settings.isDefined) readers.keys.filterNot(order.read.iterator.map(_.shard).toSet).toVector
+      if (order.settings.isDefined) readers.keys.filterNot(shard => named(shard) || isBegun(shard)).toVector
       else order.release
     released.foreach(drop)
-    ordered = (if (order.settings.isDefined) Set.empty else ordered -- released) ++ order.read.iterator.map(_.shard)
     order.read.foreach(read)
+    ordered = (if (order.settings.isDefined) Set.empty else ordered -- released) ++ named
     if (released.nonEmpty) telemetry.forget(readers.contains)
     order.batchEnds.foreach { case (shard, end) => readers.get(shard).foreach(_.beginBatch(end)) }
     val changed = order.read.map(_.shard) ++ order.batchEnds.map(_._1) ++ released
@@ -145,8 +147,11 @@ final class ShardReaderPool(
     reader
   }
 
+  /** By a task, which may be ahead of all orders. */
+  private def isBegun(shard: ShardKey) = followers.contains(shard) && !ordered(shard) && readers.contains(shard)
+
   private def read(task: ReadOrder.Task): Unit = {
-    if (!readers.get(task.shard).exists(_.startAt(task.position))) {
+    if (!isBegun(task.shard) && !readers.get(task.shard).exists(_.startAt(task.position))) {
       openAnew(task.shard, task.position, task.stop): Unit
     }
     if (task.isClosed) readers(task.shard).shardIsClosed()
@@ -243,9 +248,11 @@ final class ShardReaderPool(
     val reader = synchronized {
       require(!closed, s"the readers of ${config.sourceId} are closed")
       readBy(by)
-      readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse(openAnew(shard, from, stop = None))
+      val own =
+        readers.get(shard).filter(r => !r.hasFailed && r.dropTo(from)).getOrElse(openAnew(shard, from, stop = None))
+      followers(shard) = onNews
+      own
     }
-    followers(shard) = onNews
     reader.demand()
     reader
   }

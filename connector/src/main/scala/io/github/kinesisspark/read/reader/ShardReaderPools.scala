@@ -123,7 +123,7 @@ final class ReadersShared(val clients: KinesisClients, val worker: Worker) {
 }
 
 /** Closes what has expired, on a thread of its own: closing waits for what the caller's thread brings about. Whatever is thrown keeps nothing else
-  * from being closed, now or the next time: what a periodic task throws ends it for good.
+  * from being closed.
   *
   * @param expired what is to be closed
   */

@@ -39,6 +39,23 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
+    it("that can't be opened takes no share of the memory from others") {
+      val budget = new MemoryBudget(_.run())
+      val source = budget.join(800)
+      val other  = source.account()
+      an[IllegalStateException] should be thrownBy
+        new ShardReader(
+          shard(0),
+          after(0),
+          None,
+          (_, _, _) => throw new IllegalStateException,
+          source,
+          _ => (),
+          () => ()
+        )
+      other.share shouldBe 600
+    }
+
     it("requests one delivery at a time, and the next when one has arrived") {
       val s = new Setting
       s.reader.demand()
@@ -79,6 +96,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.bring(after(1), record(1))
       s.reader.takeUnreported() shouldBe true
       s.reader.takeUnreported() shouldBe false
+      s.reader.memory.take(_ / 4)(_ => ())
       s.memory.join(0).account().take(_ => s.memory.capacity - s.memory.used)(_ => ())
       s.reader.memory.take(_ => 1)(_ => ())
       s.reader.takeUnreported() shouldBe true
@@ -250,7 +268,7 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
     it("is not starved while another reader waits for memory and it does not") {
       val s     = new Setting
       val other = s.source.account()
-      s.reader.memory.take(_ => 1 << 10)(_ => ())
+      s.reader.memory.take(_ / 4)(_ => ())
       s.reader.demand()
       other.take(_ => 1 << 20)(_ => ())
       other.isWaiting shouldBe true

@@ -177,7 +177,6 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       )
       begin.foreach { begin =>
         val readers = pool()
-        readers.isExpired shouldBe true
         begin(readers)
         readers.isExpired shouldBe false
         readers.renewLease(Duration.Zero)
@@ -245,6 +244,23 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.applyOrder(order(number = 2).copy(settings = by(older), read = Vector(task)))
       readers.all.head should be theSameInstanceAs ordered.head
       readers.close()
+    }
+
+    it("of shards that a task has begun are left to it by an order that comes late") {
+      val readers = readersOfStream()
+      val task    = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
+      val taken   = ShardPosition.AfterSequenceNumber(SequenceNumber("5"))
+      val by      = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
+      val begun   = Vector(shard(0) -> taken, shard(1) -> ShardPosition.TrimHorizon).map { case (key, from) =>
+        readers.follow(key, from, ResolvedPublisher.Polling, () => ())
+      }
+      readers.applyOrder(order(number = 1).copy(settings = by, read = Vector(task)))
+      readers.all shouldBe begun
+      readers.close()
+    }
+
+    it("are not expired before their first order is carried out") {
+      pool().isExpired shouldBe false
     }
 
     it("are always named in the driver's own process") {
