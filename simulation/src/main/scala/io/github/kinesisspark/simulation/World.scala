@@ -350,7 +350,9 @@ final class World(val plan: Plan, trace: Trace) {
     val capacity = settings.queries.map(_.memory).max
     val sources  = settings.queries.map(_.sources.size).sum
     val isSmall  = capacity < (sources + 1) * ReadersInside.LargestRequest
-    capacity + (settings.slots + (if (isSmall) sources else 0)) * ReadersInside.LargestRequest.min(capacity)
+    val answer   = ReadersInside.LargestRequest.min(capacity)
+    // A source that has an eighth of it at most gets one more.
+    capacity + settings.slots * answer + (if (isSmall) sources * (answer + capacity / 8) else 0)
   }
 
   /** An answer to GetRecords comes. Its bytes were taken from the budget before. */

@@ -16,9 +16,9 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   *
   * A query with a long trigger holds what it has for as long, and so does a source whose query waits for another of its sources. So no source may wait
   * for what others hold. Where there is room for two more, the memory of a poller's largest answer is kept free for each source with readers that holds
-  * less than that. Where there isn't, a source that holds nothing gets one request served beyond the capacity. So does a task that has nothing to do:
-  * the others give memory back only when it continues. So the bound is the capacity and one answer for each running task, and where the capacity is
-  * small for each source.
+  * less than that. Where there isn't, or a request is for more, a source that holds next to nothing gets one served beyond the capacity: its readers by
+  * fan-out always have a little, for small events. So does a task that has nothing to do: the others give memory back only when it continues. So the
+  * bound is the capacity and one answer for each running task; and one for each source where the capacity is small, or an event large.
   *
   * @param worker calls back whoever has waited: who gives memory back may hold locks, and has no time for what others do with it
   */
@@ -139,7 +139,7 @@ final class MemoryBudget(worker: Executor) {
     val others  = othersThan(member)
     val isSmall = tooSmallFor(others.size, wanted)
     val kept    = if (isSmall) 0L else others.iterator.map(m => (LargestRequest - m.taken).max(0L)).sum
-    taken + wanted <= capacity - kept || (isSmall && member.taken == 0)
+    taken + wanted <= capacity - kept || ((isSmall || wanted > LargestRequest) && member.taken <= capacity / Little)
   }
 
   private def tooSmallFor(others: Int, wanted: Long) =
@@ -156,6 +156,9 @@ object MemoryBudget {
 
   /** What a poller takes for its largest answer. */
   private[reader] val LargestRequest: Long = AnswerMemoryGate.Forms * LargestAnswer
+
+  /** Of the capacity a source may have so much and hold next to nothing. Events that are awaited take [[FanOutRecordPublisher]] less. */
+  private val Little = 8L
 
   /** What to take for an answer while it is decoded: for all its forms, if half of all memory is enough for them, else for one. A quarter is
     * left for what readers have taken that wait for an answer.
