@@ -114,15 +114,17 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
 
     /** Whether there may be more to do at once. */
     private def advance(): Boolean = {
+      // In this order: what came before the end is passed on before it.
+      val isLast = ended
       Option(arrived.getAndSet(null)).foreach { bytes =>
         asked = false
         rest = joined(rest, bytes)
       }
-      if (failure.isDefined) end(to.onError(failure.get))
-      else begun.fold(begin())(awaitMemory)
+      if (isLast && failure.isDefined) end(to.onError(failure.get))
+      else begun.fold(begin(isLast))(awaitMemory)
     }
 
-    private def begin(): Boolean = framing.next(rest) match {
+    private def begin(isLast: Boolean): Boolean = framing.next(rest) match {
       case EventFraming.Pass(bytes, next) => wanted.get > 0 && pass(bytes, next)
       case EventFraming.Begun(length)     =>
         wanted.get > 0 && {
@@ -137,7 +139,7 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
           true
         }
       case EventFraming.More =>
-        if (ended) end(to.onComplete())
+        if (isLast) end(to.onComplete())
         else {
           val ask = wanted.get > 0 && !asked
           if (ask) {
