@@ -69,7 +69,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   private var start   = KinesisOffset.initial
   private var last    = Iterable.empty[ShardKey]
 
-  private val isRealTime = query.trigger.isInstanceOf[Trigger.RealTime]
+  private val isRealTime = query.isRealTime
 
   def delivered: Int = rows.size
 

@@ -61,6 +61,8 @@ final case class QuerySettings(
     case _                                         => false
   }
 
+  def isRealTime: Boolean = trigger.isInstanceOf[Trigger.RealTime]
+
   def isContinuous: Boolean = trigger match {
     case Trigger.Continuous(_) => true
     case _                     => false

@@ -395,10 +395,12 @@ final class World(val plan: Plan, trace: Trace) {
   }
 
   /** An executor is sent another order where its last one was lost, while nothing else strikes what that takes: also one that has no more shards, whose readers
-    * would stay until their lease ends. One that has some is sent it within a batch, too.
+    * would stay until their lease ends. One that has some is sent it within a micro-batch, too; tasks of a real-time batch begin their readers themselves.
     */
   private def checkOrders(): Unit = {
-    val planning = alive.flatMap(_.queries).flatMap(query => query.source.map(_ -> query.hasPlanned())).toMap
+    val queries  = alive.flatMap(_.queries)
+    val planning = queries.flatMap(query => query.source.map(_ -> query.hasPlanned())).toMap
+    val batched  = queries.filterNot(_.of.query.isRealTime).flatMap(_.source).toSet
     val due      = for {
       application <- alive
       driver = application.driver
@@ -409,7 +411,8 @@ final class World(val plan: Plan, trace: Trace) {
       if executor.process.isRunning && reach(driver.name, name)
       order <- conversation.unfollowed(name, source)
     } yield (name, source, order)
-    def isDue(executor: String, source: String) = planning(source) || conversation.isToRead(executor, source)
+    def isDue(executor: String, source: String) =
+      planning(source) || (batched(source) && conversation.isToRead(executor, source))
     undone.tooLong(due.toSet, key => isDue(key._1, key._2)).foreach { case (executor, _, order) =>
       fail(s"$executor was sent no other order after $order, which was due for $MostSecondsUndone s")
     }
