@@ -237,11 +237,11 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
-  // Of each process, once some batches were committed.
+  // Of each process, once some batches were committed and it has had the time to read.
   private val early = mutable.HashMap.empty[Process, Map[String, Int]]
+  private val began = mutable.HashMap.empty[Process, Long]
 
-  private def isLookedAt =
-    ledgers.forall(_.checkpoint.committed >= BatchesBefore) && alive.exists(_.processes.exists(!early.contains(_)))
+  private def isYoung(process: Process) = baton.now - began.getOrElseUpdate(process, baton.now) < 20.seconds.toNanos
 
   private def sizesNow: Vector[(Process, Map[String, Int])] = alive.flatMap { application =>
     val all = (application.driver -> application.census) +: application.living.map(e => e.process -> e.census)
@@ -310,7 +310,9 @@ final class World(val plan: Plan, trace: Trace) {
   private def look(): Unit = baton.after(1.second.toNanos) {
     if (!isEnding) {
       alive.flatMap(_.living).foreach(executor => checkMemory(executor.process, executor.inside))
-      if (isLookedAt) check(sizesNow.foreach { case (process, its) => early.getOrElseUpdate(process, its) })
+      val settled = alive.flatMap(_.processes).filterNot(isYoung).toSet
+      if (ledgers.forall(_.checkpoint.committed >= BatchesBefore) && !settled.subsetOf(early.keySet))
+        check(sizesNow.foreach { case (process, its) => if (settled(process)) early.getOrElseUpdate(process, its) })
       checkSingleReaders()
       checkStrayReaders()
       checkOrders()
