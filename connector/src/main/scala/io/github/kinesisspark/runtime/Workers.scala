@@ -46,7 +46,7 @@ private[runtime] final class JvmWorkers extends Workers {
   override def growing(name: String): Executor = {
     val loader  = Thread.currentThread.getContextClassLoader
     val daemons = new Daemons(name)
-    new ThreadPoolExecutor(
+    val pool    = new ThreadPoolExecutor(
       0,
       Int.MaxValue,
       IdleSeconds,
@@ -58,13 +58,19 @@ private[runtime] final class JvmWorkers extends Workers {
         thread
       }
     )
+    work => pool.execute(() => logged(name)(work.run()))
   }
 
-  override def start(name: String)(work: => Unit): Unit = new Daemons(name).newThread(() => work).start()
+  override def start(name: String)(work: => Unit): Unit = new Daemons(name).newThread(() => logged(name)(work)).start()
 }
 
 private object JvmWorkers {
   private val log = LoggerFactory.getLogger(classOf[Workers])
+
+  /** What leaves a thread of an executor ends its JVM, with all tasks: Spark has it so. And a pool does repeated work that throws never again. */
+  private def logged(name: String)(work: => Unit): Unit =
+    try work
+    catch { case e: Throwable => log.warn(s"Work of $name has failed.", e) }
 
   /** Until a thread without work ends. */
   private val IdleSeconds = 60L
@@ -84,18 +90,19 @@ private object JvmWorkers {
     // Timers are mostly cancelled, long before they are due.
     pool.setRemoveOnCancelPolicy(true)
 
-    override def execute(work: Runnable): Unit = pool.execute(work)
+    override def execute(work: Runnable): Unit = pool.execute(() => unlessClosed(work.run()))
 
     override def schedule(nanos: Long)(work: => Unit): Timer =
-      timer(pool.schedule((() => work): Runnable, nanos, NANOSECONDS))
+      timer(pool.schedule((() => unlessClosed(work)): Runnable, nanos, NANOSECONDS))
 
     override def every(pause: FiniteDuration)(work: => Unit): Timer =
-      timer(pool.scheduleWithFixedDelay(() => logged(work), pause.toNanos, pause.toNanos, NANOSECONDS))
+      timer(pool.scheduleWithFixedDelay(() => unlessClosed(work), pause.toNanos, pause.toNanos, NANOSECONDS))
 
-    /** Also an OutOfMemoryError of a moment: the pool would never do the work again. */
-    private def logged(work: => Unit): Unit =
+    /** Closing interrupts what is under way. */
+    private def unlessClosed(work: => Unit): Unit = logged(name) {
       try work
-      catch { case e: Throwable => if (!pool.isShutdown) log.warn(s"Work that $name repeats has failed.", e) }
+      catch { case _: InterruptedException if pool.isShutdown => () }
+    }
 
     override def close(): Unit = pool.shutdownNow(): Unit
 

@@ -45,6 +45,34 @@ class RuntimeSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a thread's work that throws") {
+    it("leaves the thread with nothing, as Spark ends the executor otherwise") {
+      val before = Thread.getDefaultUncaughtExceptionHandler
+      val ended  = new CountDownLatch(4)
+      var left   = Option.empty[Throwable]
+      Thread.setDefaultUncaughtExceptionHandler((_, e) => left = Some(e))
+      def fail(): Unit = {
+        ended.countDown()
+        throw new OutOfMemoryError("as planned")
+      }
+      val worker = runtime.workers.fixed("failing", 1)
+      try {
+        worker.execute(() => fail())
+        worker.schedule(1)(fail())
+        runtime.workers.growing("failing").execute(() => fail())
+        runtime.workers.start("failing")(fail())
+        ended.await(1, TimeUnit.MINUTES) shouldBe true
+        val over = new CountDownLatch(1)
+        worker.execute(() => over.countDown())
+        over.await(1, TimeUnit.MINUTES) shouldBe true
+        left shouldBe None
+      } finally {
+        Thread.setDefaultUncaughtExceptionHandler(before)
+        worker.close()
+      }
+    }
+  }
+
   describe("work that is repeated") {
     it("is done again after an Error") {
       val worker = runtime.workers.fixed("repeated", 1)
