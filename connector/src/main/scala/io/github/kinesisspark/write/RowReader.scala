@@ -19,7 +19,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   import RowReader._
 
   private var next    = 0L
-  private val named   = mutable.Map.empty[UTF8String, Either[String, StreamRef]]
+  private val named   = mutable.Map.empty[UTF8String, Right[String, StreamRef]]
   private val default = stream.toRight("targetStream is null, and no option names the stream.")
 
   def read(row: InternalRow): Either[BadRecord, Entry] = {
@@ -82,9 +82,12 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
         named.get(name) match {
           case Some(known) => known
           case None        =>
-            // The row's own memory is used again for the next row.
             val parsed = parse(name.toString)
-            named.update(name.copy(), parsed)
+            parsed match {
+              // The row's own memory is used again for the next row. Texts that name no stream may be as many as rows.
+              case good: Right[String, StreamRef] => named.update(name.copy(), good)
+              case Left(_)                        => ()
+            }
             parsed
         }
       case _ => default

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture
 import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration._
+import scala.util.Try
 
 import org.slf4j.LoggerFactory
 
@@ -64,6 +65,12 @@ private[write] final class TaskWriter(
   /** Sends the rows that are held. */
   private var timed = Option.empty[Timed]
 
+  /** Sends what could not be sent before. */
+  private var woken = Option.empty[Timed]
+
+  /** Rows up to the last that the timer has sent. Those of them that come back, or had to wait for others, wait no more. */
+  private var overdue = 0L
+
   /** Error classes of calls that were sent again. */
   private var reported = Set.empty[String]
 
@@ -89,7 +96,7 @@ private[write] final class TaskWriter(
       advance(flush = false)
       while (!hasRoom || sending.isAhead) await(flush = false)
     }
-    startTimer()
+    startTimers()
   }
 
   private def isBlockFull = blockRows >= BlockRows || blockBytes >= BlockBytes.min(sending.settings.bufferSize / 8)
@@ -116,7 +123,7 @@ private[write] final class TaskWriter(
     // It may be listing shards.
     timer.end()
     lock.take()
-    forgetTimer()
+    (timed ++ woken).foreach(_.timer.cancel())
     try underWay.values.foreach(_.cancel(true))
     finally lock.free()
   }
@@ -140,36 +147,51 @@ private[write] final class TaskWriter(
         throw e
     }
 
-  /** With no call under way, an earlier time takes the place of a later one. */
-  private def startTimer(): Unit =
-    if ((blockRows > 0 || packing.heldRows > 0) && (timed.isEmpty || underWay.isEmpty)) linger.foreach { waits =>
-      val wait = if (underWay.isEmpty) waits.idle else waits.busy
-      val at   = runtime.clock.nanos() - began + wait.toNanos
-      if (timed.forall(at < _.at)) {
-        forgetTimer()
-        timed = Some(Timed(at, writers.after(wait)(tick(wait.min(LongestWait)))))
-      }
-    }
-
-  private def forgetTimer(): Unit = {
-    timed.foreach(_.timer.cancel())
-    timed = None
+  private def startTimers(): Unit = if (blockRows > 0 || packing.heldRows > 0) linger.foreach { waits =>
+    // With no call under way, an earlier time takes the place of a later one.
+    if (timed.isEmpty || underWay.isEmpty)
+      timed = sooner(timed, if (underWay.isEmpty) waits.idle else waits.busy)(sendAll())
+    due.foreach(at => woken = sooner(woken, (at - now).max(0).millis)(sendDue()))
   }
 
+  private def sooner(before: Option[Timed], wait: FiniteDuration)(work: => Unit): Option[Timed] = {
+    val at = runtime.clock.nanos() - began + wait.toNanos
+    // A moment without memory or threads may end a timer.
+    def isLate(timer: Timed) = timer.at > at || runtime.clock.nanos() - began - timer.at > LongestWait.toNanos
+    if (before.forall(isLate)) {
+      before.foreach(_.timer.cancel())
+      Some(Timed(at, writers.after(wait)(tick(wait.min(LongestWait))(work))))
+    } else before
+  }
+
+  /** Rows have waited for long enough. */
+  private def sendAll(): Unit = {
+    timed = None
+    advance(flush = true)
+    overdue = packing.rows + packing.heldRows
+  }
+
+  /** Records that were refused, or whose call failed, can be sent again. */
+  private def sendDue(): Unit = {
+    woken = None
+    advance(flush = isOverdue)
+  }
+
+  private def isOverdue = packing.rows < overdue
+
   /** Comes again where the task's thread holds the lock now. */
-  private def tick(again: FiniteDuration): Unit =
+  private def tick(again: FiniteDuration)(work: => Unit): Unit =
     if (
       !onTimer {
-        forgetTimer()
-        advance(flush = true)
-        startTimer()
+        work
+        startTimers()
       }
-    ) writers.after(again)(tick(again)): Unit
+    ) writers.after(again)(tick(again)(work)): Unit
 
   /** Rows that waited for others while a call was under way may wait no longer. A task's thread that is at work takes answers itself. */
   private def onAnswer(): Unit = if (!answers.isEmpty) onTimer {
-    advance(flush = false)
-    startTimer()
+    advance(flush = isOverdue)
+    startTimers()
   }: Unit
 
   /** @return false where another thread holds the lock */
@@ -191,9 +213,15 @@ private[write] final class TaskWriter(
 
   private def await(flush: Boolean): Unit = {
     val wait = sending.wakeAt(isPressed(flush)).fold(LongestWait)(at => (at - now).max(0).millis.min(LongestWait))
-    answers.poll(wait).foreach(accept)
+    answers.poll(wait).orElse(unheard()).foreach(accept)
     endIfKilled()
     advance(flush)
+  }
+
+  /** An answer that a moment without memory has kept from the queue. */
+  private def unheard(): Option[Answered] = underWay.collectFirst {
+    case (call, answer) if answer.isDone =>
+      Answered(call, Try(runtime.waits.get(answer, LongestWait)).toEither, millis = 0)
   }
 
   private def endIfKilled(): Unit = if (isKilled()) throw new InterruptedException("The task is being killed")
@@ -232,8 +260,7 @@ private[write] final class TaskWriter(
       takeAnswers()
   }
 
-  private def accept(answered: Answered): Unit = {
-    underWay -= answered.call
+  private def accept(answered: Answered): Unit = if (underWay.remove(answered.call).nonEmpty) {
     times = times.and(answered.millis)
     val answer = answered.answer.fold(throw _, identity)
     sending.answered(answered.call, answer, now, runtime.ids.chance()) match {

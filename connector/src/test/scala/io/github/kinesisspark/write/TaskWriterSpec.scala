@@ -54,7 +54,8 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       packing: Packing = new Packing.Plain,
       before: => Unit = (),
       broken: Option[Throwable] = None,
-      first: Option[CompletableFuture[CallAnswer]] = None
+      first: Option[CompletableFuture[CallAnswer]] = None,
+      ordered: Boolean = false
   ) {
     val calls        = new ConcurrentLinkedQueue[Vector[Entry]]
     private val left = new ConcurrentLinkedQueue[CallAnswer](answers.asJava)
@@ -62,7 +63,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val writer = new TaskWriter(
       Sending(
         SendSettings(
-          ordered = false,
+          ordered,
           bufferSize = 1L << 20,
           maxCalls = 4,
           retries = CallRetries.default.within(60.seconds)
@@ -139,6 +140,31 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.write(entry(0))
     eventually(s.writer.rows shouldBe 1)
     s.writer.totals.retried shouldBe 1
+  }
+
+  it(
+    "a task writer resends a refused row as soon as its shard may be asked again, however long others wait for a fuller call"
+  ) {
+    val refused =
+      RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
+    val answer = CallAnswer.PerRecord(refused +: Vector.fill(499)(RecordAnswer.Taken(shardId)))
+    val s      = new Setting(Some(Linger.of(1.hour)), Seq(answer))
+    (0 until 500).foreach(i => s.writer.write(entry(i)))
+    eventually(s.writer.rows shouldBe 500)
+    s.writer.close()
+  }
+
+  it("a task writer has rows with one key wait for a fuller call once, and not each of them") {
+    val linger = 300.millis
+    val s      = new Setting(Some(Linger.of(linger)), ordered = true)
+    val began  = System.nanoTime()
+    (0 until 100).foreach(i =>
+      s.writer.write(new Entry(events, "key", None, new Array[Byte](10), RowId("run", 0, i.toLong)))
+    )
+    eventually(s.writer.rows shouldBe 100)
+    (System.nanoTime() - began) should be < (100 * linger / 2).toNanos
+    s.sizes shouldBe Vector.fill(100)(1)
+    s.writer.close()
   }
 
   it("a task writer without linger resends a refused row at the first row that comes when it is due") {
