@@ -14,8 +14,12 @@ import scala.jdk.OptionConverters._
 private[aws] final class Credentials(val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
     extends AutoCloseable {
 
-  /** Closes the outermost first. */
-  override def close(): Unit = held.foreach(_.close())
+  /** Closes the outermost first, and the others also where one throws. */
+  override def close(): Unit = held.foldRight(() => ())((one, others) =>
+    () =>
+      try one.close()
+      finally others()
+  )()
 }
 
 private[aws] object Credentials {

@@ -33,18 +33,15 @@ private[aws] final class Login(
 
   private val log = LoggerFactory.getLogger(classOf[Login])
 
-  /** What the service has given, in case the file can't be written. */
-  private var renewed = Option.empty[ujson.Obj]
-
   /** The login as it holds now.
     *
     * @throws KinesisException `KINESIS_LOGIN_REQUIRED`
     */
-  def current(): ujson.Obj = file.exclusively {
-    val known = newest(file.read() ++ renewed).getOrElse(missing())
+  def current(): ujson.Obj = file.exclusively { shared =>
+    val known = newest(file.read() ++ shared.renewed).getOrElse(missing())
     if (left(known) > RenewedCredentials.RenewBefore) known
     else
-      try renewal(known).fold(stillGood(known, ""))(ask => keep(ask()))
+      try renewal(known).fold(stillGood(known, ""))(ask => keep(ask(), shared))
       catch {
         // Someone else may have renewed it with the same token, which is good for once.
         case refusal: AwsServiceException if isRefusal(refusal) =>
@@ -69,8 +66,8 @@ private[aws] final class Login(
   private def stillGood(known: ujson.Obj, why: String): ujson.Obj =
     if (left(known) > Zero) known else required(s"its login expired at ${expires(known)}$why")
 
-  private def keep(login: ujson.Obj): ujson.Obj = {
-    renewed = Some(login)
+  private def keep(login: ujson.Obj, shared: LoginFile.Shared): ujson.Obj = {
+    shared.renewed = Some(login)
     try file.write(login)
     catch { case e: IOException => log.warn(s"The renewed login of profile $profile could not be kept: $e") }
     login

@@ -48,13 +48,21 @@ private[aws] final class LoginFile(val path: Path) {
   /** One client of this JVM at a time, which may call the service meanwhile, for a minute at most ([[ServiceClient]]): a login is good for one renewal.
     * Others of the same login wait, on threads of [[CredentialsCache]], which are there for that.
     */
-  def exclusively[A](work: => A): A = LoginFile.locks.computeIfAbsent(path, _ => new Lock).synchronized(work)
+  def exclusively[A](work: Shared => A): A = {
+    val shared = LoginFile.all.computeIfAbsent(path, _ => new Shared)
+    shared.synchronized(work(shared))
+  }
 }
 
 private[aws] object LoginFile {
-  private val locks = new ConcurrentHashMap[Path, Lock]
+  private val all = new ConcurrentHashMap[Path, Shared]
 
-  private final class Lock
+  /** By all clients of this JVM that use a file. Guarded by itself. */
+  final class Shared private[LoginFile] {
+
+    /** What the service has given last, in case the file can't be written: nobody can renew the file's own login any more. */
+    var renewed = Option.empty[ujson.Obj]
+  }
 
   /** @param name of the SSO session, or the start URL of a profile without one */
   def ofSso(name: String): LoginFile = new LoginFile(home("sso").resolve(s"${hash("SHA-1", name)}.json"))

@@ -78,11 +78,13 @@ private[kinesisspark] object RenewedCredentials {
 
   /** More than any credentials are kept without a look at them. */
   private val LongLife = 365.days
+  private val Zero     = 0.seconds
 
-  /** How long credentials are still good, a year at most: what never expires has a date that no duration reaches (`Instant.MAX`, the
-    * year 9999).
+  /** How long credentials are still good, from nothing to a year: what never expires has a date that no duration reaches (`Instant.MAX`, the
+    * year 9999), and what has no date may have the year 1.
     */
   def timeLeft(now: Instant, expires: Instant): FiniteDuration =
     if (expires.isAfter(now.plusMillis(LongLife.toMillis))) LongLife
+    else if (expires.isBefore(now)) Zero
     else Duration.between(now, expires).toMillis.millis
 }

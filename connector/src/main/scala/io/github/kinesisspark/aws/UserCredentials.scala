@@ -25,6 +25,7 @@ import scala.util.control.NonFatal
 private[aws] final class UserCredentials private (
     className: String,
     provider: AnyRef,
+    isShared: Boolean,
     style: UserCredentials.Style
 ) extends AwsCredentialsProvider
     with AutoCloseable {
@@ -54,8 +55,8 @@ private[aws] final class UserCredentials private (
   }
 
   override def close(): Unit = provider match {
-    case closeable: AutoCloseable => closeable.close()
-    case _                        => ()
+    case closeable: AutoCloseable if !isShared => closeable.close()
+    case _                                     => ()
   }
 
   override def toString: String = s"UserCredentials($className)"
@@ -94,11 +95,11 @@ private[aws] object UserCredentials {
           )
         case e: LinkageError => fail(className, s"the class can't be loaded: $e", e)
       }
-    val provider = make(className, found, parameters, endpoint)
-    val style    = Seq(Version2, Version1)
+    val (provider, isShared) = make(className, found, parameters, endpoint)
+    val style                = Seq(Version2, Version1)
       .find(style => method(provider.getClass, style.resolve).isDefined)
       .getOrElse(fail(className, "it has neither resolveCredentials() (AWS SDK 2) nor getCredentials() (AWS SDK 1)"))
-    new UserCredentials(className, provider, style)
+    new UserCredentials(className, provider, isShared, style)
   }
 
   private def make(
@@ -106,7 +107,7 @@ private[aws] object UserCredentials {
       found: Class[?],
       parameters: Map[String, String],
       endpoint: Option[URI]
-  ): AnyRef = {
+  ): (AnyRef, Boolean) = {
     lazy val settings = HadoopSettings.configuration()
     lazy val own      = parameters.asJava
     val uri           = classOf[URI]
@@ -125,9 +126,11 @@ private[aws] object UserCredentials {
         )
     try
       signatures.iterator
-        .flatMap { case (types, values) => maker(found, types).map(_(values())) }
+        .flatMap { case (types, values) =>
+          maker(found, types).map { case (make, isShared) => make(values()) -> isShared }
+        }
         .nextOption()
-        .map(made => Option(made).getOrElse(fail(className, "create() returned null")))
+        .map { case (made, isShared) => Option(made).getOrElse(fail(className, "create() returned null")) -> isShared }
         .getOrElse(fail(className, unusable(parameters)))
     catch {
       case e: InvocationTargetException    => fail(className, s"making it failed: ${e.getCause}", e.getCause)
@@ -135,8 +138,10 @@ private[aws] object UserCredentials {
     }
   }
 
-  /** Its static method `create`, or its constructor, with arguments of these types. */
-  private def maker(found: Class[?], types: Seq[Class[?]]): Option[Seq[AnyRef] => AnyRef] = {
+  /** Its static method `create`, or its constructor, with arguments of these types. What `create` returns may be shared with others in the JVM, as the
+    * SDK's DefaultCredentialsProvider is.
+    */
+  private def maker(found: Class[?], types: Seq[Class[?]]): Option[(Seq[AnyRef] => AnyRef, Boolean)] = {
     val factory = found.getMethods.find { m =>
       m.getName == "create" && m.getParameterTypes.toSeq == types && Modifier.isStatic(m.getModifiers)
     }
@@ -144,11 +149,11 @@ private[aws] object UserCredentials {
     factory
       .map { create =>
         create.setAccessible(true)
-        (arguments: Seq[AnyRef]) => create.invoke(null, arguments: _*)
+        ((arguments: Seq[AnyRef]) => create.invoke(null, arguments: _*)) -> true
       }
       .orElse(constructor.map { made =>
         made.setAccessible(true)
-        (arguments: Seq[AnyRef]) => made.newInstance(arguments: _*).asInstanceOf[AnyRef]
+        ((arguments: Seq[AnyRef]) => made.newInstance(arguments: _*).asInstanceOf[AnyRef]) -> false
       })
   }
 

@@ -242,6 +242,14 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       world.providers shouldBe 1
     }
 
+    it("takes an expiry that is centuries away, or ago, for what it means") {
+      val now = Instant.parse("2026-01-31T08:00:00Z")
+      for (never <- Seq(Instant.MAX, Instant.parse("9999-12-31T23:59:59Z")))
+        RenewedCredentials.timeLeft(now, never) shouldBe 365.days
+      for (long <- Seq(Instant.MIN, Instant.parse("0001-01-01T00:00:00Z")))
+        RenewedCredentials.timeLeft(now, long) shouldBe Duration.Zero
+    }
+
     it("closes its provider on the provider's thread, also one that is being made") {
       val used = new World
       used.call()

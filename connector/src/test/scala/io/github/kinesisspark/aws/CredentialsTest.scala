@@ -104,6 +104,14 @@ class CredentialsTest extends AnyFunSuite {
     assert(Seq.fill(2)(provider.resolveCredentials().accessKeyId).distinct.size == 2)
   }
 
+  test("a provider that a constructor has made is closed, and one that may be another's as well is not") {
+    for ((provider, closed) <- Seq(classOf[OwnProvider] -> 1, classOf[SharedProvider] -> 0)) {
+      CloseableProvider.closed = 0
+      UserCredentials(provider.getName).close()
+      assert(CloseableProvider.closed == closed)
+    }
+  }
+
   test("a provider class gets its parameters, or Hadoop's configuration and the endpoint, as its constructor asks") {
     val parameters = Map("id" -> new Secret("from-map"))
     assert(resolve(ProviderClass(classOf[ParameterProvider].getName, parameters)).accessKeyId == "from-map")
@@ -501,6 +509,18 @@ final class Sdk1Provider extends com.amazonaws.auth.AWSCredentialsProvider {
   override def getCredentials: com.amazonaws.auth.AWSCredentials =
     new com.amazonaws.auth.BasicSessionCredentials("v1-id", "v1-secret", "v1-token")
   override def refresh(): Unit = ()
+}
+object CloseableProvider {
+  @volatile var closed = 0
+}
+sealed class CloseableProvider extends AutoCloseable {
+  def getCredentials: Version1Credentials = new Version1Credentials("id")
+  override def close(): Unit              = CloseableProvider.closed += 1
+}
+final class OwnProvider    extends CloseableProvider
+final class SharedProvider extends CloseableProvider
+object SharedProvider {
+  def create(): SharedProvider = new SharedProvider
 }
 final class CountingProvider {
   private val calls                       = new AtomicInteger

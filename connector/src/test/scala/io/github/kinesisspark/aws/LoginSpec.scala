@@ -76,7 +76,7 @@ final class LoginSpec extends AnyFunSpec with Matchers {
         kept("two", minutes = 120)
       }
       trial.token shouldBe "two"
-      monitors shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Lock")
+      monitors shouldBe Seq("io.github.kinesisspark.aws.LoginFile$Shared")
     }
 
     it("that somebody else has renewed is read again, without a call") {
@@ -94,6 +94,19 @@ final class LoginSpec extends AnyFunSpec with Matchers {
       trial.has(kept("one", minutes = 3))
       trial.answer = () => { trial.has(kept("theirs", minutes = 120)); throw refusal(400) }
       trial.token shouldBe "theirs"
+    }
+
+    it("that could not be kept in its file is known to all clients of this JVM") {
+      val trial = new Trial
+      trial.has(kept("one", minutes = 3))
+      trial.answer = () => {
+        Files.delete(trial.file.path)
+        Files.delete(trial.directory)
+        kept("two", minutes = 60)
+      }
+      trial.token shouldBe "two"
+      trial.newLogin().current()("token").str shouldBe "two"
+      trial.asked shouldBe Seq("one")
     }
 
     it("is renewed in memory where its file can't be written") {
