@@ -35,9 +35,9 @@ private[config] object OptionView {
   /** No option is given. */
   def empty: OptionView = new OptionView(Map.empty, ListBuffer.empty)
 
-  /** A wrong value as an error may show it: never whole pages, and no password inside a URL. */
+  /** A wrong value as an error may show it: never whole pages, and no password before the host of a URL, whatever is wrong with that. */
   private def shortened(text: String): String = {
-    val shown = text.replaceAll("//[^/@]*@", "//***@")
+    val shown = text.replaceFirst("(?s)^(\\w+://)?.*@", "$1***@")
     if (shown.length <= 200) shown else shown.take(200) + "..."
   }
 }

@@ -64,9 +64,18 @@ class SecretsTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     )
   }
 
-  test("an endpoint with a password is refused without the password") {
-    val e =
-      intercept[OptionException](SourceOptions.parse(Map("streamName" -> "a", "endpoint" -> "https://me:planted@host")))
-    assert(!e.getMessage.contains("planted"))
+  test("a URL with a password is refused without the password, whatever else is wrong with it") {
+    for (
+      url <- Seq(
+        "https://me:planted@host",
+        "me:planted@host:3128",
+        "http://me:plan/planted@host",
+        "http://me:plan@planted@host"
+      )
+    ) {
+      val refused = intercept[OptionException](SourceOptions.parse(Map("streamName" -> "a", "endpoint" -> url)))
+      assert(!refused.getMessage.contains("plan"))
+      assert(refused.getMessage.contains("***@host"))
+    }
   }
 }
