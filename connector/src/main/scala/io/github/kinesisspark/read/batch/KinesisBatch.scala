@@ -4,7 +4,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionReaderFactory}
 import org.apache.spark.sql.types.StructType
 
-import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.aws.{FailureReason, KinesisClients, KinesisException}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds}
@@ -70,14 +70,16 @@ final class KinesisBatch(
 
   /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow
     * from record to record, so what is near the filter's times is left to Spark.
+    *
+    * The snapshot may be old, and the slice's first records past retention by now. Then its beginning stays, so that its task finds out what is lost.
     */
-  private def narrowed(slice: Slice, ends: ShardEnds): Option[Slice] = {
+  private def narrowed(slice: Slice, ends: ShardEnds): Option[Slice] = unlessGone(Option(slice)) {
     val shard = slice.range.shard
     val from  = filter.from.map(_ - Approximately).filter(t => slice.oldest.forall(_ < t))
     val until = filter.until.map(_ + Approximately).filter(t => t < snapshot.now && slice.newest.forall(_ > t))
     if (from.exists(_ > snapshot.now)) None
     else {
-      val first = from.map(t => ends.first(shard, AtTimestamp(t)))
+      val first = from.filter(_ => isKept(slice, ends)).map(t => ends.first(shard, AtTimestamp(t)))
       val past  = until.flatMap(t => ends.first(shard, AtTimestamp(t)))
       if (first.contains(None)) None
       else {
@@ -90,18 +92,34 @@ final class KinesisBatch(
         )
         Option.when(range.start.isBefore(range.end))(
           if (range == slice.range) slice
-          else Slice(range, (slice.oldest ++ from).maxOption, (slice.newest ++ until).minOption, None)
+          else
+            Slice(range, (slice.oldest ++ begin.flatMap(_ => from)).maxOption, (slice.newest ++ until).minOption, None)
         )
       }
     }
   }
+
+  private def isKept(slice: Slice, ends: ShardEnds) = {
+    val first = ends.first(slice.range.shard, slice.range.start)
+    slice.range.start match {
+      case ShardPosition.AtSequenceNumber(number) => first.exists(_.number == number)
+      case _                                      => slice.oldest.forall(time => first.exists(_.arrivalMillis == time))
+    }
+  }
+
+  /** Tasks find out what it means that a shard is past retention. */
+  private def unlessGone[A](whole: A)(look: => A): A =
+    try look
+    catch { case e: KinesisException if e.reason == FailureReason.NotFound => whole }
 
   /** Into pieces of about the same time each: how the records are spread over the time isn't known. */
   private def cut(slices: Vector[Slice]): Vector[Slice] = ProbeClients.using(clients, snapshot.streams) { ends =>
     val byRange = slices.map(s => s.range -> s).toMap
     val wanted  =
       RangeSplitting.parts(slices.map(_.range), r => Some(byRange(r).most(snapshot.now)), options.minPartitions)
-    Parallel.map(wanted) { case (range, pieces) => cut(byRange(range), pieces, ends) }.flatten
+    Parallel
+      .map(wanted) { case (range, pieces) => unlessGone(Vector(byRange(range)))(cut(byRange(range), pieces, ends)) }
+      .flatten
   }
 
   private def cut(slice: Slice, pieces: Int, ends: ShardEnds): Vector[Slice] = slice.oldest match {

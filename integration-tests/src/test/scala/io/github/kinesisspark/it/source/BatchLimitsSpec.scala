@@ -75,6 +75,21 @@ class BatchLimitsSpec extends TestkitSuite {
       between.queryExecution.explainString(org.apache.spark.sql.execution.ExtendedMode) should include("arrived from")
       frame.where("approximateArrivalTimestamp < timestamp'2001-01-01'").count() shouldBe 0
     }
+
+    it("does not hide that records of a DataFrame that was planned before are past retention") {
+      val stream = newStream(shards = 1)
+      put(stream, "old", 5)
+      pass(hours = 2)
+      put(stream, "gone", 5)
+      val until = pass(hours = 2)
+      put(stream, "new", 5)
+      val (strict, lenient) = (backfill(stream), backfill(stream, "failOnDataLoss" -> "false"))
+      Seq(strict, lenient).foreach(_.count() shouldBe 15)
+      pass(hours = 21)
+      val filter = s"approximateArrivalTimestamp >= timestamp'${until.minus(Duration.ofHours(2))}'"
+      refusal(strict.where(filter)).getMessage should include("KINESIS_DATA_LOSS")
+      lenient.where(filter).count() shouldBe 5
+    }
   }
 
   describe("the query planner") {
