@@ -29,6 +29,9 @@ private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int, answe
   /** Whether it has been there all the time since then. A driver that stood still has got no answers either. */
   def hasAnsweredSince(before: Pulse): Boolean = answers && answered - before.answered >= Liveness.SilentBeats
 
+  /** None is on its way; or the one that is has no end long after its time, as an Error has kept its answer from being heard. */
+  def isDue: Boolean = !isAsked || (missed > 0 && missed % Pulse.LateBeats == 0)
+
   /** Once a second: one more is sent, or the one on its way is late. */
   def beat: Pulse = if (isAsked) copy(missed = missed + 1) else copy(isAsked = true)
 
@@ -38,6 +41,8 @@ private[coordinator] final case class Pulse(isAsked: Boolean, missed: Int, answe
 
 private[coordinator] object Pulse {
   val first: Pulse = Pulse(isAsked = false, missed = 0, answered = 0)
+
+  private val LateBeats = 3 * (Liveness.BeatTimeout / Liveness.Beat).toInt
 }
 
 /** When the next job is due that opens executors' ends, for the executors that have none. Pure.

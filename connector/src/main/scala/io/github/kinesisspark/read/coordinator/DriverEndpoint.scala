@@ -92,10 +92,9 @@ private[coordinator] final class DriverEndpoint(
     val key = PeerKey(executor.id, session)
     synchronized(peers.get(key)) match {
       case Some(contact) =>
-        Try(contact.peer.ask(request.sourceId, WireFormat.write(request), Liveness.OrderTimeout))
-          .fold(Future.failed, identity)
+        evenAfterError(contact.peer.ask(request.sourceId, WireFormat.write(request), Liveness.OrderTimeout))
           .onComplete {
-            case Success(bytes) => readAside(bytes.length)(done(Reply.read[A](bytes)))
+            case Success(bytes) => readAside(bytes.length)(done(attempt(Reply.read[A](bytes)).flatten))
             case Failure(e)     =>
               log.debug(s"Executor $executor gave no answer: $e")
               val isThere = e.isInstanceOf[TimeoutException] &&
@@ -105,6 +104,13 @@ private[coordinator] final class DriverEndpoint(
       case None => done(Success(None))
     }
   }
+
+  /** An order that an Error has ended is one that has failed: nobody would send it again otherwise. */
+  private def evenAfterError[A](ask: => Future[A]): Future[A] = attempt(ask).fold(Future.failed, identity)
+
+  private def attempt[A](work: => A): Try[A] =
+    try Success(work)
+    catch { case e: Throwable => Failure(e) }
 
   /** Reads what is short at once, on a thread of Spark's. */
   private def readAside(length: Int)(read: => Unit): Unit =
@@ -164,7 +170,7 @@ private[coordinator] final class DriverEndpoint(
   private def beat(): Unit =
     try {
       val (due, own) = synchronized {
-        val due = peers.filter { case (_, contact) => !contact.pulse.isAsked }.toVector
+        val due = peers.filter { case (_, contact) => contact.pulse.isDue }.toVector
         if (sources.nonEmpty) peers.mapValuesInPlace((_, contact) => contact.copy(pulse = contact.pulse.beat))
         (due, sources.toVector)
       }
@@ -229,8 +235,7 @@ private[coordinator] final class DriverEndpoint(
     val some  = (if (ready.isEmpty && missing.size == executors.size) missing else ready).map(_.id)
     if (placement.isDue(some.toSet, runtime.clock.nanos())) {
       placements(session) = placement.start(some.toSet, runtime.clock.nanos())
-      cluster
-        .openEnds(name, session, some)(_.fold(refuseJar, _.foreach(refuse)))
+      evenAfterError(cluster.openEnds(name, session, some)(_.fold(refuseJar, _.foreach(refuse))))
         .onComplete(result => placed(session, result))(ExecutionContext.parasitic)
     }
   }

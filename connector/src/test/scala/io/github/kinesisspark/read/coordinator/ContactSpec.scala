@@ -26,6 +26,13 @@ class ContactSpec extends AnyFunSpec with Matchers {
       Pulse.first.beat.ended(isAnswered = true).isAsked shouldBe false
     }
 
+    it("is due one at a time, and again where the end of one was not heard") {
+      Pulse.first.isDue shouldBe true
+      (1 to 30).map(n => beats(n)(Pulse.first).isDue) shouldBe Seq.fill(30)(false)
+      beats(31)(Pulse.first).isDue shouldBe true
+      beats(32)(Pulse.first).isDue shouldBe false
+    }
+
     it("answers again after one heartbeat") {
       beats(9)(Pulse.first).ended(isAnswered = true).answers shouldBe true
     }

@@ -1,9 +1,10 @@
 package io.github.kinesisspark.read.coordinator
 
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
 
 import scala.concurrent.Future
 import scala.concurrent.duration._
+import scala.util.{Success, Try}
 
 import org.apache.spark.kinesisspark.RpcChannel
 import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
@@ -12,6 +13,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.JvmRuntime._
 import io.github.kinesisspark.read.plan.ExecutorId
+import io.github.kinesisspark.read.reader.ReleaseRequest
 
 class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
   private implicit val signaler: Signaler = ThreadSignaler
@@ -54,6 +56,22 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
       val end = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
       try failAfter(1.minute)(end.answering(Vector(executor), "") shouldBe empty)
       finally end.stopped()
+    }
+
+    it("calls an order failed that an Error keeps from being sent") {
+      val end  = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
+      val done = new LinkedBlockingQueue[Try[Option[Boolean]]]
+      end.introduced(
+        executor.id.id,
+        "",
+        new Unreached {
+          override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] =
+            throw new NoClassDefFoundError("as planned")
+        }
+      )
+      end.send(executor.id, ReleaseRequest("source"), session = "")(done.add(_): Unit)
+      done.poll(1, TimeUnit.MINUTES) shouldBe Success(None)
+      end.stopped()
     }
 
     it("asks an executor again that could not be asked because of an Error") {
