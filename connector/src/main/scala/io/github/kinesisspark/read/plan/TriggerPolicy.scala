@@ -64,8 +64,11 @@ final case class TriggerPolicy(bounds: TriggerPolicy.Bounds, limits: BatchLimits
       sinceBatch: FiniteDuration
   ): Decision = {
     def records = view.statuses.valuesIterator.map(_.records).sum
+    // A shard that has ended brings no more, and its children are read only after it.
+    def hasEnded = view.statuses.valuesIterator.exists(_.position == ShardPosition.ShardEnd)
     if (!bounds.asksReaders) Decision.Ends(BatchSlices.none)
-    else if (mayWait && bounds == Unbounded && limits.holdBack(records, isNearlyFull, sinceBatch)) Decision.Wait
+    else if (mayWait && bounds == Unbounded && !hasEnded && limits.holdBack(records, isNearlyFull, sinceBatch))
+      Decision.Wait
     else {
       val admitted  = view.admit(limits.most, fairnessOffset)
       val questions = extension

@@ -85,6 +85,17 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
       decided(least, sinceBatch = 1.minute) shouldBe Decision.Ends(slices)
       decided(least, isNearlyFull = true) shouldBe Decision.Ends(slices)
       decided(least, mayWait = false) shouldBe Decision.Ends(slices)
+    }
+
+    it("with few records waits for no more of a shard that has ended, as its children come after it") {
+      val ended = viewOf(holding.copy(position = ShardEnd))
+      least.decide(
+        ended,
+        fairnessOffset = 1,
+        mayWait = true,
+        isNearlyFull = false,
+        1.second
+      ) should not be Decision.Wait
       decided(least.copy(bounds = AvailableNow(stops))) shouldBe Decision.Ends(slices)
     }
   }
