@@ -143,14 +143,15 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
   /** All listed shards, parents before children. */
   def inOrder: Vector[String] = {
     @annotation.tailrec
-    def level(from: Vector[String], placed: Vector[String]): Vector[String] =
-      if (from.isEmpty) placed
+    def level(from: Vector[String], before: Vector[String], done: Set[String]): Vector[String] =
+      if (from.isEmpty) before
       else {
-        val done = (placed ++ from).toSet
-        val next = from.flatMap(children.getOrElse(_, Nil)).distinct
-        level(next.filter(shards(_).parents.forall(p => done(p) || !shards.contains(p))).sorted, placed ++ from)
+        val placed = done ++ from
+        val next   = from.flatMap(children.getOrElse(_, Nil)).distinct
+        val ready  = next.filter(shards(_).parents.forall(p => placed(p) || !shards.contains(p)))
+        level(ready.sorted, before ++ from, placed)
       }
-    level(roots, Vector.empty)
+    level(roots, Vector.empty, Set.empty)
   }
 
   /** Those that the shards come from, listed or not; only listed shards name their parents. */

@@ -19,8 +19,11 @@ final class RetentionWatch(catalog: ShardCatalog) {
       .filterNot(_.isComplete)
       .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
       .toMap
+    // Also those that nobody reads for a moment, as after the loss of an executor.
+    val unread =
+      result.statuses.iterator.flatMap(known => result.open.iterator.filterNot(known.contains)).map(_ -> None)
     val (now, gaps) =
-      lag.after(reported, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)
+      lag.after(reported ++ unread, shard => catalog.now(shard.stream) - catalog.retention(shard.stream).toMillis)
     lag = now
     gaps.foreach { case (shard, gap) =>
       log.warn(

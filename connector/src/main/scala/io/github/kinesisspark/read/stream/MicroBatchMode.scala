@@ -34,6 +34,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
     happened(Asked)
+    source.observer.begins()
     val began  = runtime.clock.nanos()
     val waited = readers.waited
     // A retry looks for what readers had not read at the first look, because somebody waits for it.

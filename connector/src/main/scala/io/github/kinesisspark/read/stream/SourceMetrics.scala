@@ -109,7 +109,7 @@ final case class SourceMetrics(
       }
     }
     val all    = open.toVector
-    val silent = all.iterator.filterNot(statuses.contains).flatMap(shard => lags.get(shard).map(shard -> _))
+    val silent = all.iterator.filterNot(reported.contains).flatMap(shard => lags.get(shard).map(shard -> _))
     val known  = reported ++ silent
     SourceMetrics(
       nowNanos,

@@ -4,7 +4,7 @@ import java.util
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.{Closing, ConsumerCalls}
+import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.plan.PlanningResult
@@ -32,11 +32,19 @@ private[read] final class SourceObserver(
     options.recordPublisher != RecordPublisherConfig.Polling,
     () => metrics.at(runtime.clock.nanos())
   )
-  private val shown      = host.show(streams.mkString("+"), gauges)
-  private val cloudWatch = Closing.unlessMade(shown.close())(CloudWatchPublisher.of(options, streams, gauges))
 
-  /** A real-time batch begins. */
-  def begins(): Unit = metrics = metrics.copy(trigger = trigger)
+  // Spark never stops a source that it has made for a query that fails to begin: so only once there is a planning.
+  private var shown      = Option.empty[AutoCloseable]
+  private var cloudWatch = Option.empty[CloudWatchPublisher]
+
+  /** A real-time batch, or a planning, begins. */
+  def begins(): Unit = {
+    if (shown.isEmpty) {
+      shown = Some(host.show(streams.mkString("+"), gauges))
+      cloudWatch = CloudWatchPublisher.of(options, streams, gauges)
+    }
+    metrics = metrics.copy(trigger = trigger)
+  }
 
   /** A planning is over. */
   def observe(result: PlanningResult): Unit = {
@@ -58,5 +66,5 @@ private[read] final class SourceObserver(
 
   override def close(): Unit =
     try cloudWatch.foreach(_.close())
-    finally shown.close()
+    finally shown.foreach(_.close())
 }

@@ -42,6 +42,12 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       shown(next(silent, at = 30.seconds, status(0, 100, 0.seconds))) shouldBe Seq(2, 100, 30200)
     }
 
+    it("keep the lag of a shard whose reader has begun anew and has no answer yet") {
+      val before = next(SourceMetrics.none, at = 0.seconds, status(0, 100, 0.seconds), status(1, 20000, 0.seconds))
+      val anew   = shard(1) -> emptyStatus(shard(1)).copy(millisBehind = None, millisSinceAnswer = None)
+      shown(next(before, at = 1.second, status(0, 100, 0.seconds), anew)) shouldBe Seq(2, 100, 20000)
+    }
+
     it("count what a reader holds and no batch has taken") {
       val held = status(0, 100, 1.second)
       val full = held._1 -> held._2.copy(oldestArrival = Some(1000), newestArrival = Some(61000))
