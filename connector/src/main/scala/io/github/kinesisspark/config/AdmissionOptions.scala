@@ -41,7 +41,9 @@ object AdmissionOptions extends OptionGroup(OptionScope.Source) {
   val minRecordsPerTrigger: Opt[Option[Long]] = optional(
     "minRecordsPerTrigger",
     OptionValue.count,
-    doc = "A micro-batch waits until so many Kinesis records are there, or `maxTriggerDelay` is over."
+    doc =
+      "A micro-batch waits until so many Kinesis records are there, or `maxTriggerDelay` is over. It waits no longer where a shard has been " +
+        "split or merged and is read to its end."
   )
 
   val maxTriggerDelay: Opt[FiniteDuration] = option(
