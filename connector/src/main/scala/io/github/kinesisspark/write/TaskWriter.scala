@@ -147,12 +147,15 @@ private[write] final class TaskWriter(
         throw e
     }
 
-  private def startTimers(): Unit = if (blockRows > 0 || packing.heldRows > 0) linger.foreach { waits =>
-    // With no call under way, an earlier time takes the place of a later one.
-    if (timed.isEmpty || underWay.isEmpty)
-      timed = sooner(timed, if (underWay.isEmpty) waits.idle else waits.busy)(sendAll())
-    due.foreach(at => woken = sooner(woken, (at - now).max(0).millis)(sendDue()))
-  }
+  /** Asked after each row, when mostly there is nothing to do. */
+  private def startTimers(): Unit =
+    if ((timed.isEmpty || underWay.isEmpty || due.nonEmpty) && (blockRows > 0 || packing.heldRows > 0))
+      linger.foreach { waits =>
+        // With no call under way, an earlier time takes the place of a later one.
+        if (timed.isEmpty || underWay.isEmpty)
+          timed = sooner(timed, if (underWay.isEmpty) waits.idle else waits.busy)(sendAll())
+        due.foreach(at => woken = sooner(woken, (at - now).max(0).millis)(sendDue()))
+      }
 
   private def sooner(before: Option[Timed], wait: FiniteDuration)(work: => Unit): Option[Timed] = {
     val at = runtime.clock.nanos() - began + wait.toNanos
