@@ -47,6 +47,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     * @param before  each call
     * @param broken  what each call ends with instead of an answer
     * @param first   the answer of the first call
+    * @param isLate  answers come a moment after their calls, on other threads
     */
   private final class Setting(
       linger: Option[Linger],
@@ -55,7 +56,8 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       before: => Unit = (),
       broken: Option[Throwable] = None,
       first: Option[CompletableFuture[CallAnswer]] = None,
-      ordered: Boolean = false
+      ordered: Boolean = false,
+      isLate: Boolean = false
   ) {
     val calls        = new ConcurrentLinkedQueue[Vector[Entry]]
     private val left = new ConcurrentLinkedQueue[CallAnswer](answers.asJava)
@@ -84,7 +86,11 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       def answer = broken.fold(CompletableFuture.completedFuture[CallAnswer](Option(left.poll()).getOrElse(taken)))(
         CompletableFuture.failedFuture(_)
       )
-      first.filter(_ => calls.size == 1).getOrElse(answer)
+      val now = first.filter(_ => calls.size == 1).getOrElse(answer)
+      if (isLate)
+        now
+          .thenApplyAsync[CallAnswer]((a: CallAnswer) => a, CompletableFuture.delayedExecutor(1, TimeUnit.MILLISECONDS))
+      else now
     }
 
     def sizes: Vector[Int] = calls.asScala.map(_.size).toVector
@@ -156,7 +162,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
 
   it("a task writer has rows with one key wait for a fuller call once, and not each of them") {
     val linger = 300.millis
-    val s      = new Setting(Some(Linger.of(linger)), ordered = true)
+    val s      = new Setting(Some(Linger.of(linger)), ordered = true, isLate = true)
     val began  = System.nanoTime()
     (0 until 100).foreach(i =>
       s.writer.write(new Entry(events, "key", None, new Array[Byte](10), RowId("run", 0, i.toLong)))
