@@ -62,8 +62,8 @@ final class FastRuntime(speed: Int) {
       @volatile var isOver = false
       def next(): Unit     = if (!isOver && !isClosed) schedule(pause.toNanos)(run()): Unit
       def run(): Unit      = if (!isOver) {
-        work
-        next()
+        try work
+        finally next()
       }
       next()
       () => isOver = true

@@ -143,8 +143,8 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
       private var cancelled = false
 
       override def apply(): Unit = if (!cancelled) {
-        work()
-        pause.filter(_ => !cancelled && !isClosed).foreach(plan(_, this))
+        try work()
+        finally pause.filter(_ => !cancelled && !isClosed).foreach(plan(_, this))
       }
 
       override def cancel(): Unit = {

@@ -181,7 +181,7 @@ final class ShardReaderPool(
 
   private def updateClock(driverNanos: Long): Unit = clock.update(driverNanos, runtime.clock.nanos())
 
-  /** Memory comes free in other sources, too. A look that fails must not be the last one. */
+  /** Memory comes free in other sources, too. */
   private def wake(): Unit =
     try {
       closeUnwanted()

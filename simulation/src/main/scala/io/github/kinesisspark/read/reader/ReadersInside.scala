@@ -42,7 +42,9 @@ final class ReadersInside(pools: ShardReaderPools) {
 
   private val subscribing = mutable.Set.empty[ShardReader]
 
-  /** How many readers by fan-out have memory: those that are named no more and are being closed count, too. Asked after each change of memory. */
+  /** How many readers by fan-out have memory, also those that are being closed and belong to no pool any more. To be asked after each change of memory,
+    * as it remembers the readers that it has seen.
+    */
   def fanOutHolders: Int = {
     subscribing ++= pools.all.filter(_.isFanOut).flatMap(_.all)
     subscribing.filterInPlace(_.memory.used > 0).size
