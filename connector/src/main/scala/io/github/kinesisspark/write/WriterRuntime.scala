@@ -6,7 +6,7 @@ import scala.concurrent.duration._
 import scala.util.Try
 
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.runtime.{Runtime, Timer}
+import io.github.kinesisspark.runtime.{Attempt, Runtime, Timer}
 
 /** What the writers of one process share: clients, and threads for work that may block. */
 private[write] final class WriterRuntime(val clients: KinesisClients) {
@@ -31,9 +31,7 @@ private[write] final class WriterRuntime(val clients: KinesisClients) {
     val job    = new InterruptibleRun
     workers.execute { () =>
       job.run {
-        val done =
-          try Try(work)
-          catch { case e: Throwable => scala.util.Failure(e) }
+        val done = Attempt(work)
         result.synchronized {
           result.set(Some(done))
           runtime.waits.signal(result)

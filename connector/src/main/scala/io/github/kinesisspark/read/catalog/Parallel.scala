@@ -3,12 +3,12 @@ package io.github.kinesisspark.read.catalog
 import scala.concurrent.duration._
 import scala.util.{Failure, Success, Try}
 
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Attempt, Runtime}
 
 /** Blocking questions about many shards, some at a time. */
 object Parallel {
 
-  /** The answers in the order of the questions. The first failure ends it, as does an interrupt. */
+  /** The answers in the order of the questions. The first failure ends it, be it an Error, as does an interrupt. */
   def map[A, B](questions: Seq[A])(answer: A => B)(implicit runtime: Runtime): Vector[B] =
     if (questions.size <= 1) questions.iterator.map(answer).toVector
     else {
@@ -16,16 +16,11 @@ object Parallel {
       val answers = new Answers[B](questions.size)
       try {
         questions.iterator.zipWithIndex.foreach { case (question, i) =>
-          threads.execute(() => answers.put(i, attempt(answer(question))))
+          threads.execute(() => answers.put(i, Attempt(answer(question))))
         }
         answers.all()
       } finally threads.close()
     }
-
-  /** An Error ends it as well. */
-  private def attempt[B](answer: => B): Try[B] =
-    try Success(answer)
-    catch { case e: Throwable => Failure(e) }
 
   private final class Answers[B](count: Int)(implicit runtime: Runtime) {
     private var known  = Map.empty[Int, B]

@@ -14,7 +14,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.jar.{BuiltFor, WireFormat}
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{Heartbeat, LivePools, Liveness, ReaderReport, ReaderRequest, ReleaseRequest}
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Attempt, Runtime}
 
 /** The driver's end of the channel to the executors of one cluster, shared by all its queries. It closes with the SparkContext.
   *
@@ -94,7 +94,7 @@ private[coordinator] final class DriverEndpoint(
       case Some(contact) =>
         evenAfterError(contact.peer.ask(request.sourceId, WireFormat.write(request), Liveness.OrderTimeout))
           .onComplete {
-            case Success(bytes) => readAside(bytes.length)(done(attempt(Reply.read[A](bytes)).flatten))
+            case Success(bytes) => readAside(bytes.length)(done(Attempt(Reply.read[A](bytes)).flatten))
             case Failure(e)     =>
               log.debug(s"Executor $executor gave no answer: $e")
               val isThere = e.isInstanceOf[TimeoutException] &&
@@ -105,12 +105,8 @@ private[coordinator] final class DriverEndpoint(
     }
   }
 
-  /** An order that an Error has ended is one that has failed: nobody would send it again otherwise. */
-  private def evenAfterError[A](ask: => Future[A]): Future[A] = attempt(ask).fold(Future.failed, identity)
-
-  private def attempt[A](work: => A): Try[A] =
-    try Success(work)
-    catch { case e: Throwable => Failure(e) }
+  /** What an Error keeps from being asked has failed: otherwise nobody would ask it again. */
+  private def evenAfterError[A](ask: => Future[A]): Future[A] = Attempt(ask).fold(Future.failed, identity)
 
   /** Reads what is short at once, on a thread of Spark's. */
   private def readAside(length: Int)(read: => Unit): Unit =
@@ -180,13 +176,7 @@ private[coordinator] final class DriverEndpoint(
           orders              <- bySource.get(sourceId)
           believed            <- orders.expected(key.executor)
         } yield sourceId -> believed
-        try beat(key, contact, expected.toMap)
-        catch {
-          // Also an Error: an executor that counts as asked is not asked again.
-          case e: Throwable =>
-            beaten(key, contact.peer, None)
-            log.warn(s"A heartbeat to executor ${key.executor} failed.", e)
-        }
+        beat(key, contact, expected.toMap)
       }
       for ((sourceId, session) <- own; orders <- bySource.get(sourceId)) reassignShards(orders, session)
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
@@ -194,8 +184,7 @@ private[coordinator] final class DriverEndpoint(
   private def beat(key: PeerKey, contact: Contact, expected: Map[String, SharedOrders.Expected]): Unit = {
     val heartbeat =
       Heartbeat(expected.transform((_, e) => e.epoch), runtime.clock.nanos(), contact.answeredNanos)
-    Try(contact.peer.beat(WireFormat.write(heartbeat), Liveness.BeatTimeout))
-      .fold(Future.failed, identity)
+    evenAfterError(contact.peer.beat(WireFormat.write(heartbeat), Liveness.BeatTimeout))
       .map(WireFormat.read[LivePools])(ExecutionContext.parasitic)
       .onComplete { answer =>
         answer.foreach { live =>
