@@ -15,11 +15,12 @@ private[aws] final class Credentials(val provider: AwsCredentialsProvider, held:
     extends AutoCloseable {
 
   /** Closes the outermost first, and the others also where one throws. */
-  override def close(): Unit = held.foldRight(() => ())((one, others) =>
-    () =>
-      try one.close()
-      finally others()
-  )()
+  override def close(): Unit = close(held)
+
+  private def close(left: Seq[AutoCloseable]): Unit = left.headOption.foreach { one =>
+    try one.close()
+    finally close(left.tail)
+  }
 }
 
 private[aws] object Credentials {

@@ -25,7 +25,7 @@ import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, ShardKey, 
 
 /** What a stream is, as the service describes it.
   *
-  * @param createdMillis distinguishes a stream from a later one of the same name
+  * @param createdMillis a stream of this name that was created at another time is another stream
   */
 final case class StreamDescription(arn: StreamArn, createdMillis: Long, retentionHours: Int)
 

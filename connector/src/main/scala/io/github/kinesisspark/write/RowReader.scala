@@ -19,7 +19,7 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   import RowReader._
 
   private var next    = 0L
-  private val named   = mutable.Map.empty[UTF8String, Right[String, StreamRef]]
+  private val named   = mutable.Map.empty[UTF8String, Either[String, StreamRef]]
   private val default = stream.toRight("targetStream is null, and no option names the stream.")
 
   def read(row: InternalRow): Either[BadRecord, Entry] = {
@@ -83,11 +83,8 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
           case Some(known) => known
           case None        =>
             val parsed = parse(name.toString)
-            parsed match {
-              // The row's own memory is used again for the next row. Texts that name no stream may be as many as rows.
-              case good: Right[String, StreamRef] => named.update(name.copy(), good)
-              case Left(_)                        => ()
-            }
+            // The row's own memory is used again for the next row. Texts that name no stream may be as many as rows.
+            if (parsed.isRight) named.update(name.copy(), parsed)
             parsed
         }
       case _ => default

@@ -25,6 +25,13 @@ final class LoginSpec extends AnyFunSpec with Matchers {
     def failure: KinesisException   = intercept[KinesisException](login.current())
     def has(value: ujson.Obj): Unit = file.write(value)
 
+    /** Not even root can make a file in what is no directory any more. */
+    def answerUnkept(login: ujson.Obj): Unit = answer = () => {
+      Files.delete(file.path)
+      Files.delete(directory)
+      login
+    }
+
     def newLogin(): Login = new Login(
       "dev",
       "aws sso login",
@@ -99,11 +106,7 @@ final class LoginSpec extends AnyFunSpec with Matchers {
     it("that could not be kept in its file is known to all clients of this JVM") {
       val trial = new Trial
       trial.has(kept("one", minutes = 3))
-      trial.answer = () => {
-        Files.delete(trial.file.path)
-        Files.delete(trial.directory)
-        kept("two", minutes = 60)
-      }
+      trial.answerUnkept(kept("two", minutes = 60))
       trial.token shouldBe "two"
       trial.newLogin().current()("token").str shouldBe "two"
       trial.asked shouldBe Seq("one")
@@ -112,12 +115,7 @@ final class LoginSpec extends AnyFunSpec with Matchers {
     it("is renewed in memory where its file can't be written") {
       val trial = new Trial
       trial.has(kept("one", minutes = 3))
-      trial.answer = () => {
-        // Not even root can make a file in what is no directory any more.
-        Files.delete(trial.file.path)
-        Files.delete(trial.directory)
-        kept("two", minutes = 60)
-      }
+      trial.answerUnkept(kept("two", minutes = 60))
       Seq(trial.token, trial.token) shouldBe Seq("two", "two")
       trial.asked shouldBe Seq("one")
     }

@@ -167,7 +167,7 @@ final class ListedStream private (
     new ShardProbes(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))
 
   /** Looks into its shards. */
-  def ends: ShardEnds = new ShardEnds(_ => probes())
+  val ends: ShardEnds = new ShardEnds(_ => probes())
 
   /** Those that were open at a time, in ms by the service's clock. */
   def openAt(epochMillis: Long): Vector[String] = {

@@ -157,7 +157,7 @@ object MemoryBudget {
   /** What a poller takes for its largest answer. */
   private[reader] val LargestRequest: Long = AnswerMemoryGate.Forms * LargestAnswer
 
-  /** Of the capacity a source may have so much and hold next to nothing. Events that are awaited take [[FanOutRecordPublisher]] less. */
+  /** A source that has one in so many bytes of the capacity holds next to nothing: [[FanOutRecordPublisher]] takes less for events that are awaited. */
   private val Little = 8L
 
   /** What to take for an answer while it is decoded: for all its forms, if half of all memory is enough for them, else for one. A quarter is

@@ -53,8 +53,9 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   private def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if !at.isAtEnd => id }
     val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
+    val ends   = catalog.ends()
     val oldest = Parallel.map(shards) { id =>
-      try catalog.ends().first(ShardKey(arn, id), ShardPosition.TrimHorizon)
+      try ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon)
       // It has gone past retention since it was listed.
       catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
     }

@@ -19,7 +19,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
       .filterNot(_.isComplete)
       .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
       .toMap
-    // Also those that nobody reads for a moment, as after the loss of an executor.
+    // A shard that has no reader for a moment, as after the loss of an executor, keeps what it had reached.
     val unread =
       result.statuses.iterator.flatMap(known => result.open.iterator.filterNot(known.contains)).map(_ -> None)
     val (now, gaps) =

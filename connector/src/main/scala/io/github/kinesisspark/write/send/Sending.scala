@@ -108,7 +108,7 @@ final case class Sending(
     }
   }
 
-  /** Of those that are ripe, so that none starves. Mostly none is, and it is asked for with each block of rows. */
+  /** The stream that made its last call before the others, of those with a call to make: so none starves. With most blocks of rows there is none. */
   private def longestWaiting(now: Long, pressed: Boolean): Option[(StreamRef, StreamSending)] =
     if (!streams.valuesIterator.exists(_.isRipe(now, pressed))) None
     else streams.iterator.filter(_._2.isRipe(now, pressed)).minByOption(_._2.lastCall)
