@@ -12,7 +12,7 @@ import software.amazon.awssdk.auth.credentials.AwsCredentials
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, IdentityProvider, ResolveIdentityRequest}
 
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Runtime, SessionClasses}
 
 /** The credentials of one client's calls. Resolving them blocks, for seconds where STS, an instance's metadata or a class of the user's is
   * slow, and the SDK lets the calling thread wait. So they are resolved here on a thread of their own, and a call is made once they are
@@ -40,8 +40,8 @@ private[aws] final class CredentialsCache(
 
   private val log = LoggerFactory.getLogger(classOf[CredentialsCache])
 
-  /** The class path of the query that made the client, which a class of the user's may need. */
-  private val loader = Thread.currentThread.getContextClassLoader
+  /** Of the query that made the client: a class of the user's may need them. */
+  private val classes = new SessionClasses
 
   private var source  = new Source(make)
   private var latest  = Option.empty[Resolved]
@@ -107,7 +107,7 @@ private[aws] final class CredentialsCache(
 
   private def resolve(resolution: Resolution): Unit = {
     val result =
-      try Right(inLoader(resolution.source.resolve()))
+      try Right(classes.in(resolution.source.resolve()))
       catch {
         case e: Exception => Left(NoCredentials.of(what, e))
         case e: Throwable => Left(e)
@@ -143,14 +143,6 @@ private[aws] final class CredentialsCache(
         resolution.answer.completeExceptionally(failure): Unit
     }
     if (isLeftBehind) resolution.source.close()
-  }
-
-  private def inLoader[A](work: => A): A = {
-    val thread = Thread.currentThread
-    val before = thread.getContextClassLoader
-    thread.setContextClassLoader(loader)
-    try work
-    finally thread.setContextClassLoader(before)
   }
 }
 

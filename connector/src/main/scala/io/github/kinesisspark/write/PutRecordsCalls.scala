@@ -28,6 +28,7 @@ import io.github.kinesisspark.aws.{
 }
 import io.github.kinesisspark.config.{ClientOptions, StreamRef}
 import io.github.kinesisspark.position.Shard
+import io.github.kinesisspark.runtime.SessionClasses
 import io.github.kinesisspark.write.send.{CallAnswer, Entry}
 
 /** The calls of one task.
@@ -46,7 +47,9 @@ private[write] final class PutRecordsCalls(
 ) extends AutoCloseable {
   import writers.runtime
 
-  private val leases = mutable.Map.empty[StreamRef, ClientLease]
+  // A timer's thread may make the first call to a stream, with a provider of credentials that the session has.
+  private val classes = new SessionClasses
+  private val leases  = mutable.Map.empty[StreamRef, ClientLease]
 
   /** @throws KinesisException where there can't be a client */
   def put(stream: StreamRef, entries: Vector[Entry]): CompletableFuture[CallAnswer] = {
@@ -70,7 +73,7 @@ private[write] final class PutRecordsCalls(
   private def lease(stream: StreamRef): ClientLease = leases.getOrElseUpdate(
     stream, {
       val client = options(stream)
-      writers.clients.lease(client, Regions.resolve(stream, client, _ => machineRegion), ClientKind.Writes)
+      classes.in(writers.clients.lease(client, Regions.resolve(stream, client, _ => machineRegion), ClientKind.Writes))
     }
   )
 }

@@ -1,0 +1,42 @@
+package io.github.kinesisspark.write
+
+import scala.concurrent.duration._
+
+import org.scalatest.funspec.AnyFunSpec
+import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
+
+import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
+
+class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
+  it("a client that another thread opens finds the classes of the task's session") {
+    val found   = new java.util.concurrent.LinkedBlockingQueue[ClassLoader]
+    val clients = new KinesisClients((_, success) => {
+      found.add(Thread.currentThread.getContextClassLoader)
+      new KinesisClients.SharedClient(new NoCalls, success, () => ())
+    })
+    val session = new ClassLoader(getClass.getClassLoader) {}
+    val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)
+    val calls   = within(session)(
+      new PutRecordsCalls(_ => options, None, 1.second, () => false, new WriterRuntime(clients))
+    )
+    calls.put(StreamRef.ByName("events"), Vector.empty)
+    calls.close()
+    found.poll() shouldBe theSameInstanceAs(session)
+  }
+
+  private def within[A](loader: ClassLoader)(work: => A): A = {
+    val thread = Thread.currentThread
+    val before = thread.getContextClassLoader
+    thread.setContextClassLoader(loader)
+    try work
+    finally thread.setContextClassLoader(before)
+  }
+
+  private final class NoCalls extends KinesisAsyncClient {
+    override def serviceName: String = "kinesis"
+    override def close(): Unit       = ()
+  }
+}
