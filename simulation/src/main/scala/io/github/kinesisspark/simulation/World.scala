@@ -397,12 +397,12 @@ final class World(val plan: Plan, trace: Trace) {
   }
 
   /** An executor is sent another order where its last one was lost, while nothing else strikes what that takes: also one that has no more shards, whose readers
-    * would stay until their lease ends. One that has some is sent it within a micro-batch, too; tasks of a real-time batch begin their readers themselves.
+    * would stay until their lease ends. One that has some is sent it within a batch, too.
     */
   private def checkOrders(): Unit = {
     val queries  = alive.flatMap(_.queries)
     val planning = queries.flatMap(query => query.source.map(_ -> query.hasPlanned())).toMap
-    val batched  = queries.filterNot(_.of.query.isRealTime).flatMap(_.source).toSet
+    val batched  = queries.flatMap(_.source).toSet
     val due      = for {
       application <- alive
       driver = application.driver

@@ -73,11 +73,14 @@ private[coordinator] final class OrderSender(
     } yield executor -> next)
   }
 
-  /** Until the next orders are sent, another thread sends the orders of missing readers again, from the values it gets here. */
-  def handOver(): Unit = {
+  /** Until the next orders are sent, another thread sends the orders of missing readers again, from the values it gets here.
+    *
+    * @param isFollowed tasks of a real-time batch follow the readers
+    */
+  def handOver(isFollowed: Boolean): Unit = {
     val shards  = assignments.shards.size
     val reading = directory.ofReading.keySet
-    val orders  = OrdersMeanwhile(directory.orders, reading, lastNumber, publisher(), resting = executors.failed)
+    val orders  = OrdersMeanwhile(directory.orders, reading, lastNumber, publisher(), executors.failed, isFollowed)
     channel.shared.handOver(orders) { sent =>
       sent.foreach { case (executor, (now, change)) =>
         log.info(

@@ -13,6 +13,7 @@ import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
   * @param lastNumber the highest number of all orders
   * @param by         how they read
   * @param resting    executors that get no further shards, because orders have failed there
+  * @param isFollowed tasks follow the readers where they are: another executor's would be nobody's, and would displace them
   * @param moved      shards that are read elsewhere than the planning had it
   */
 private[coordinator] final case class OrdersMeanwhile(
@@ -21,6 +22,7 @@ private[coordinator] final case class OrdersMeanwhile(
     lastNumber: Long,
     by: ResolvedPublisher,
     resting: Set[ExecutorId],
+    isFollowed: Boolean,
     moved: Map[ShardKey, ExecutorId] = Map.empty
 ) {
 
@@ -56,7 +58,7 @@ private[coordinator] final case class OrdersMeanwhile(
   def reassigned(from: Set[ExecutorId], to: Set[ExecutorId]): Option[(OrdersMeanwhile, Vector[Sent])] = {
     val gone   = from.filter(reading)
     val takers = (to -- from -- resting).toVector.sortBy(_.id)
-    Option.when(gone.nonEmpty && takers.nonEmpty) {
+    Option.when(!isFollowed && gone.nonEmpty && takers.nonEmpty) {
       val tasks    = open(gone)
       val homes    = homesAmong(takers, tasks)
       val releases = for {

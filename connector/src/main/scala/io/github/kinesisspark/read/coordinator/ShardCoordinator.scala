@@ -91,7 +91,7 @@ final class ShardCoordinator(
     }
     val view = look()
     // What follows may be a batch of another source.
-    sender.handOver()
+    sender.handOver(isFollowed = false)
     view
   }
 
@@ -124,7 +124,9 @@ final class ShardCoordinator(
         look()
       }
     }
-    look()
+    val statuses = look()
+    sender.handOver(isFollowed = true)
+    statuses
   }
 
   /** Leaves so many cores to others, in real-time batches. */
@@ -146,7 +148,7 @@ final class ShardCoordinator(
   /** The batch begins: sends its readers where it ends. */
   def begin(batch: BatchSlices): Unit = {
     sender.announce(batch.moved)
-    sender.handOver()
+    sender.handOver(isFollowed = false)
     // A planning without records says nothing of the load.
     if (batch.moved.nonEmpty)
       directory.assignments.weigh(batch.ends.transform((_, end) => end.bytes), runtime.clock.nanos())

@@ -7,7 +7,7 @@ import io.github.kinesisspark.position.{Shard, ShardKey}
   *
   * @param ended   shards that are read to their end, as far as this task knows
   * @param waiting children that wait for another parent
-  * @param begun   children that this task has begun
+  * @param begun   children that this task has begun, or that are read without that: a position may name a child beside its parent
   */
 final case class ChildHandover(
     ended: Set[ShardKey],

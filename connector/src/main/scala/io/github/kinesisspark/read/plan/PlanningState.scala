@@ -56,6 +56,13 @@ final case class PlanningState(
       streams(shard.stream).lineage.parentsOf(shard.shardId).map(ShardKey(shard.stream, _))
     else Nil
 
+  /** Shards that the batch has beside a parent that is not at its end: the given position named both. */
+  def besideParents: Set[ShardKey] = (start.shards.iterator.map(_._1) ++ starts.keysIterator).filter { shard =>
+    streams(shard.stream).lineage
+      .parentsOf(shard.shardId)
+      .exists(parent => starts.contains(ShardKey(shard.stream, parent)))
+  }.toSet
+
   /** Those of them that are closed. */
   lazy val ending: Set[ShardKey] = streams.iterator
     .flatMap { case (arn, stream) => stream.lineage.closed.iterator.map(ShardKey(arn, _)) }

@@ -20,12 +20,12 @@ object RealTimeTasks {
   final case class Task(executor: Option[ExecutorId], shards: Vector[ShardKey])
 
   /** @param slots tasks that an executor can run at once
-    * @param most  tasks in all, except that each executor with shards has one
+    * @param most  tasks in all, except that each executor with shards has one, and so have shards without an executor
     */
   def plan(shards: Iterable[Placed], slots: Int, most: Int): Vector[Task] = {
     val homes = shards.groupBy(_.home).toVector.sortBy(_._1.map(_.id))
     // Shards that are read nowhere may be read by any executor.
-    val wanted = homes.map { case (home, own) => own.size.min(if (home.isDefined) slots else most) }
+    val wanted = homes.map { case (home, own) => own.size.min(if (home.isDefined) slots else most.max(1)) }
     homes.zip(within(most, wanted)).flatMap { case ((home, own), tasks) =>
       val line = own.toVector.sortBy(s => (s.shard.stream.text, s.hashStart, s.shard.shardId)).map(_.shard)
       runs(line, tasks).map(Task(home, _))

@@ -150,8 +150,11 @@ final class ShardReaderPool(
   /** By a task, which may be ahead of all orders. */
   private def isBegun(shard: ShardKey) = followers.contains(shard) && !ordered(shard) && readers.contains(shard)
 
+  /** By a task, which has taken from it since the order was made. Where a batch begins again, its tasks see to it themselves. */
+  private def isFollowed(shard: ShardKey) = followers.contains(shard) && readers.get(shard).exists(!_.hasFailed)
+
   private def read(task: ReadOrder.Task): Unit = {
-    if (!isBegun(task.shard) && !readers.get(task.shard).exists(_.startAt(task.position))) {
+    if (!isFollowed(task.shard) && !readers.get(task.shard).exists(_.startAt(task.position))) {
       openAnew(task.shard, task.position, task.stop): Unit
     }
     if (task.isClosed) readers(task.shard).shardIsClosed()

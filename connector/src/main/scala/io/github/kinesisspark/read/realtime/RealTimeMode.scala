@@ -18,8 +18,8 @@ import io.github.kinesisspark.read.stream.{QuerySource, SourceMode}
   * trigger from run to run.
   *
   * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that
-  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. It has one
-  * task all the same, as a stage behind a shuffle needs rows, or none, from somebody.
+  * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. A batch without
+  * shards has one task all the same, as a stage behind a shuffle needs rows, or none, from somebody.
   *
   * Used by the query's own thread only.
   */
@@ -42,8 +42,11 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     failIfStarved()
     readers.reserve(reserved)
     observer.begins()
-    val planning                      = opened(start)
-    val tasks: Vector[InputPartition] = if (planning.hasNewStreams) Vector(NothingToRead) else partitions(planning)
+    val planning = opened(start)
+    val reading  = if (planning.hasNewStreams) Vector.empty else partitions(planning)
+    // Children that no listing shows yet would have batches follow each other without a pause.
+    if (reading.isEmpty && !planning.hasNewStreams) readers.pause()
+    val tasks: Vector[InputPartition] = if (reading.isEmpty) Vector(NothingToRead) else reading
     happened(Begins(Batch(planning, runtime.clock.nanos())))
     tasks
   }
@@ -92,11 +95,13 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   private def partitions(planning: PlanningState): Vector[RealTimePartition] = {
     val reading  = planning.open
     val ended    = planning.start.shards.collect { case (shard, p) if p.isAtEnd => shard }.toSet
+    val known    = planning.besideParents
     val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
     readers.tasks(planning, reading.keys).map { task =>
       RealTimePartition(
         task.shards.map(shard => shard -> reading(shard)),
         ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
+        known.filter(shard => task.shards.exists(_.stream == shard.stream)),
         hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
         task.executor,
         if (task.executor.isDefined) source.consumers.publisher else ResolvedPublisher.Polling

@@ -5,6 +5,7 @@ import java.lang.{Long => JLong}
 import scala.annotation.unused
 import scala.concurrent.duration._
 
+import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
 import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
@@ -14,6 +15,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
+import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RecordRows
 
@@ -39,10 +41,13 @@ private[realtime] final class RealTimePartitionReader(
 ) extends SupportsRealTimeRead[InternalRow] {
   import executor.runtime
 
-  private val placed  = partition.executor.flatMap(e => executor.pools.placedOn(e.id, config))
-  private val pool    = placed.getOrElse(executor.pools.ofTask(config))
-  private val feed    = Closing.unlessMade(leavePool())(new TaskFeed(partition.shards, partition.ended, follow))
-  private var isAsked = false
+  private val placed = partition.executor.flatMap(e => executor.pools.placedOn(e.id, config))
+  private val pool   = placed.getOrElse(executor.pools.ofTask(config))
+  private val feed   = Closing.unlessMade(leavePool()) {
+    val known = ChildHandover(partition.ended, begun = partition.known)
+    new TaskFeed(partition.shards, known, isRepeated = Option(TaskContext.get()).exists(_.attemptNumber() > 0), follow)
+  }
+  private var isAsked          = false
   private var row: InternalRow = _
 
   /** As Spark 4.2 asks.

@@ -11,6 +11,7 @@ import io.github.kinesisspark.read.reader.ResolvedPublisher
 /** What one task of a real-time batch reads: its shards from where they continue, and those of their children that it can begin.
   *
   * @param ended     shards of these streams that are read to their end, as parents of what may come
+  * @param known     children of its shards that the batch has without their being begun
   * @param hashKeys  of the shards, if aggregated records are taken apart
   * @param executor  where the shards' readers are
   * @param publisher by which they read
@@ -18,6 +19,7 @@ import io.github.kinesisspark.read.reader.ResolvedPublisher
 private[realtime] final case class RealTimePartition(
     shards: Vector[(ShardKey, ShardPosition)],
     ended: Set[ShardKey],
+    known: Set[ShardKey],
     hashKeys: Option[Map[ShardKey, HashKeyRange]],
     executor: Option[ExecutorId],
     publisher: ResolvedPublisher
@@ -25,18 +27,19 @@ private[realtime] final case class RealTimePartition(
   override def preferredLocations(): Array[String] = executor.map(_.location).toArray
 
   private def writeReplace(): AnyRef =
-    FromDriver(RealTimePartition.Written(shards, ended, hashKeys, executor, publisher))
+    FromDriver(RealTimePartition.Written(shards, ended, known, hashKeys, executor, publisher))
 }
 
 private[realtime] object RealTimePartition {
   private final case class Written(
       shards: Vector[(ShardKey, ShardPosition)],
       ended: Set[ShardKey],
+      known: Set[ShardKey],
       hashKeys: Option[Map[ShardKey, HashKeyRange]],
       executor: Option[ExecutorId],
       publisher: ResolvedPublisher
   ) {
-    private def readResolve(): AnyRef = RealTimePartition(shards, ended, hashKeys, executor, publisher)
+    private def readResolve(): AnyRef = RealTimePartition(shards, ended, known, hashKeys, executor, publisher)
   }
 }
 

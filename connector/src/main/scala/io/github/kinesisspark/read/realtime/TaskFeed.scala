@@ -25,13 +25,16 @@ import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
   * | continues | it comes into line again with its next news |
   * | is at the shard's end | the children begin that can: see [[ChildHandover]] |
   * | has failed so that only planning can mend it | it is left to the next batch |
+  * | has failed by an Error, and the task has before | the same: planning has another executor read it |
   * | has failed otherwise | so does the task |
   *
-  * @param ended shards that are read to their end, as parents of what may come
+  * @param succession what is known of the shards' children as the batch begins
+  * @param isRepeated the task has failed before
   */
 private[realtime] final class TaskFeed(
     shards: Vector[(ShardKey, ShardPosition)],
-    ended: Set[ShardKey],
+    private var succession: ChildHandover,
+    isRepeated: Boolean,
     follow: TaskFeed.Follow
 )(implicit runtime: Runtime)
     extends AutoCloseable {
@@ -39,7 +42,6 @@ private[realtime] final class TaskFeed(
 
   private val line         = new WaitingQueue[InLine]
   private val all          = mutable.LinkedHashMap.empty[ShardKey, InLine]
-  private var succession   = ChildHandover(ended)
   private var current      = Option.empty[InLine]
   private var takenInTurn  = 0
   private var last: InLine = _
@@ -103,7 +105,7 @@ private[realtime] final class TaskFeed(
   private def settle(one: InLine): Unit = {
     val status = one.shard.status
     status.failure.foreach { failure =>
-      if (!LeftToPlanning(failure.reason)) throw failure.exception
+      if (!isLeftToPlanning(failure.reason)) throw failure.exception
       runtime.lines.warn(log, s"${failure.errorClass} ${status.shard.stream}", status.shard)(
         s"${status.shard} is left to the next batch: ${failure.message}"
       )
@@ -114,6 +116,9 @@ private[realtime] final class TaskFeed(
       children.foreach { case (key, child) => begin(key, ShardPosition.TrimHorizon, Some(child)) }
     }
   }
+
+  private def isLeftToPlanning(reason: FailureReason) =
+    LeftToPlanning(reason) || (isRepeated && reason == FailureReason.BrokenJvm)
 
   /** A shard and whether it is in line. */
   private final class InLine(key: ShardKey, from: ShardPosition, val child: Option[Shard]) {

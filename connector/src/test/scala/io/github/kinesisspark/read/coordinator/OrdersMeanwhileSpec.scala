@@ -22,7 +22,8 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
       ids.keySet,
       ids.values.map(_.number).max,
       ResolvedPublisher.Polling,
-      resting = Set.empty
+      resting = Set.empty,
+      isFollowed = false
     )
   }
 
@@ -64,6 +65,10 @@ class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
     it("stay where no other executor answers, or orders have failed at the others") {
       left(1 -> batch).reassigned(Set(executor(1)), Set(executor(1))) shouldBe None
       left(1 -> batch).copy(resting = Set(executor(2))).reassigned(Set(executor(1)), Set(executor(2))) shouldBe None
+    }
+
+    it("stay where tasks of a real-time batch follow their readers, which run elsewhere as a whole then") {
+      left(1 -> batch).copy(isFollowed = true).reassigned(Set(executor(1)), Set(executor(2))) shouldBe None
     }
 
     it("go to a third if the second is lost, too") {

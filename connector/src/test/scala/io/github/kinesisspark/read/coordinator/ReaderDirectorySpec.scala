@@ -63,7 +63,14 @@ class ReaderDirectorySpec extends AnyFunSpec with Matchers {
       settle(Set(first))
       order(first, Both)
       val orders =
-        OrdersMeanwhile(directory.orders, Set(first), lastNumber = 1, by = Polling, resting = Set.empty)
+        OrdersMeanwhile(
+          directory.orders,
+          Set(first),
+          lastNumber = 1,
+          by = Polling,
+          resting = Set.empty,
+          isFollowed = false
+        )
       val (moved, _) = orders.reassigned(from = Set(first), to = Set(second)).get
       directory.takeOver(moved)
       directory.orders shouldBe moved.orders

@@ -121,6 +121,18 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("an executor whose order is lost as a real-time batch begins") {
+    it("is sent it again with the next heartbeat, while the batch runs") {
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new Unreachable
+      coordinator(channel).open(planning) shouldBe empty
+      val before = channel.orders
+      channel.shared.found(Reading.id, channel.shared.expected(Reading.id).get, applied = None)
+      channel.orders shouldBe before + 1
+    }
+  }
+
   describe("the first order alone") {
     it("says how to read: later ones are read in less time, and bring no credentials") {
       val time = new VirtualTime

@@ -38,7 +38,14 @@ class SharedOrdersSpec extends AnyFunSpec with Matchers {
     val handed = {
       val tasks = Vector(ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false))
       val known = ReaderOrders.none.copy(number = 2).next(tasks, ResolvedPublisher.Polling).get._1
-      OrdersMeanwhile(Map(first -> known), Set(first), lastNumber = 3, ResolvedPublisher.Polling, resting = Set.empty)
+      OrdersMeanwhile(
+        Map(first -> known),
+        Set(first),
+        lastNumber = 3,
+        ResolvedPublisher.Polling,
+        Set.empty,
+        isFollowed = false
+      )
     }
 
     def reading = {

@@ -46,6 +46,11 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
   }
 
   describe("tasks of a real-time batch without readers") {
+    it("are one, where no core is left to them") {
+      val shards = Vector.tabulate(8)(n => Placed(shard(n), n, None))
+      RealTimeTasks.plan(shards, slots = 2, most = 0).map(_.shards) shouldBe Vector(shards.map(_.shard))
+    }
+
     it("may use the cores of all executors") {
       val shards = Vector.tabulate(8)(n => Placed(shard(n), n, None))
       RealTimeTasks.plan(shards, slots = 2, most = 6) should have size 6
@@ -100,6 +105,26 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     it("include grandchildren") {
       val (next, _) = ChildHandover(Set.empty).end(shard(0), Seq(shardOf(1, 0), shardOf(2, 0)))
       next.end(shard(1), Seq(shardOf(3, 1)))._2.map(_._1) shouldBe Vector(shard(3))
+    }
+  }
+
+  describe("a position that names a child beside its parent") {
+    it("has the child read beside it until the parent ends") {
+      def of(parent: ShardPosition) = PlanningState(
+        KinesisOffset(
+          Map(
+            stream -> StreamOffset(
+              1L,
+              Seq(0 -> parent, 1 -> after(7), 2 -> TrimHorizon).map { case (n, p) =>
+                shardId(n) -> ShardProgress(p)
+              }
+            )
+          )
+        ),
+        Map(stream -> PlanningState.Stream(1L, Lineage(Seq(shardOf(0), shardOf(1, 0), shardOf(2))), Vector.empty))
+      )
+      of(after(5)).besideParents shouldBe Set(shard(1))
+      of(ShardEnd).besideParents shouldBe empty
     }
   }
 

@@ -259,6 +259,20 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.close()
     }
 
+    it("that a task follows stay where it has come to when their order is repeated, unless they have failed") {
+      val readers               = readersOfStream()
+      val task                  = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
+      val by                    = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
+      def ordered(number: Long) = readers.applyOrder(order(number).copy(settings = by, read = Vector(task)))
+      ordered(1)
+      val taken    = ShardPosition.AfterSequenceNumber(SequenceNumber("5"))
+      val followed = readers.follow(shard(0), taken, ResolvedPublisher.Polling, () => ())
+      ordered(2)
+      readers.all shouldBe Vector(followed)
+      followed.close()
+      readers.close()
+    }
+
     it("are not expired before their first order is carried out") {
       pool().isExpired shouldBe false
     }

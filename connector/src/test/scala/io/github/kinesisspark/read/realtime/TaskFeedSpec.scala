@@ -15,6 +15,7 @@ import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.{KinesisRecord, MemoryBudget, ScriptedPublishers, ShardReader}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
@@ -29,7 +30,14 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
   private val columns = StructType(SourceSchema.schema.filter(_.name == "data"))
 
   /** A task over readers whose publishers bring what a test says. */
-  private final class Setting(failOnDataLoss: Boolean, shards: (Int, ShardPosition)*) {
+  private final class Setting(
+      failOnDataLoss: Boolean,
+      known: ChildHandover,
+      isRepeated: Boolean,
+      shards: (Int, ShardPosition)*
+  ) {
+    def this(failOnDataLoss: Boolean, shards: (Int, ShardPosition)*) =
+      this(failOnDataLoss, ChildHandover(Set.empty), false, shards: _*)
     def this(shards: (Int, ShardPosition)*) = this(true, shards: _*)
 
     val memory         = new MemoryBudget(_.run())
@@ -40,7 +48,8 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
 
     val feed = new TaskFeed(
       shards.map { case (n, from) => shard(n) -> from }.toVector,
-      ended = Set.empty,
+      known,
+      isRepeated,
       (key, from, _, onNews) => follow(key, from, onNews)
     )
 
@@ -183,6 +192,23 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       s.texts(1) shouldBe Seq("late")
       s.none()
       s.publishers.keySet should contain(shard(2))
+    }
+
+    it("leaves a child alone that is read already, as a given position named it beside its parent") {
+      val s = new Setting(true, ChildHandover(Set.empty, begun = Set(shard(1))), false, 0 -> after(0), 1 -> after(5))
+      s.bring(1, after(6), record(6, "child"))
+      s.end(0, shardOf(1, 0), shardOf(2, 0))
+      s.texts(1) shouldBe Seq("child")
+      s.none()
+      s.positions shouldBe Map(shard(0) -> ShardEnd, shard(1) -> after(6), shard(2) -> TrimHorizon)
+    }
+
+    it("fails by an Error in a reader, and leaves the shard to the next planning if it has failed before") {
+      for (isRepeated <- Seq(false, true)) {
+        val s = new Setting(true, ChildHandover(Set.empty), isRepeated, 0 -> after(0))
+        s.publishers(shard(0)).last.fail("KINESIS_CALL_FAILED", FailureReason.BrokenJvm)
+        if (isRepeated) s.none() else a[KinesisException] should be thrownBy s.none()
+      }
     }
 
     it("leaves a shard to the next planning if its reader fails with NotFound or ConsumerInUse") {
