@@ -82,7 +82,7 @@ def refuse_unknown(options: type, given: Iterable[str]) -> None:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(option, group, plain))
 def values(cls: type[_Values]) -> type[_Values]:
-    """A frozen dataclass of options, with slots where this Python has them."""
+    """A frozen dataclass, with slots where this Python has them."""
     return _frozen(cls)
 
 

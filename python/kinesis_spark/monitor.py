@@ -25,9 +25,10 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from sys import intern
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kinesis_spark import _monitor_tables
+from kinesis_spark._declare import values
 from kinesis_spark._kinds import duration
 from kinesis_spark.jars import is_classic
 from kinesis_spark.positions import offsets_of
@@ -56,7 +57,7 @@ _DETAILS = "details"
 _DESCRIPTION = "KinesisSource["
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class StreamSample:
     """One stream of a source in a micro-batch.
 
@@ -81,7 +82,7 @@ class StreamSample:
     subscribed: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class ShardSample:
     """One shard of a source in a micro-batch.
 
@@ -106,7 +107,7 @@ class ShardSample:
     subscribed: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class ExecutorSample:
     """One executor that reads for a source.
 
@@ -129,7 +130,7 @@ class ExecutorSample:
     subscribed: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class SourceSample:
     """What one Kinesis source of a query reported with a micro-batch.
 
@@ -156,7 +157,7 @@ class SourceSample:
         return timedelta(milliseconds=self.metrics.get("maxMillisBehindLatest", 0))
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class Sample:
     """A micro-batch of a query.
 
@@ -186,7 +187,7 @@ class Sample:
         return max((source.lag for source in self.sources), default=timedelta(0))
 
 
-@dataclass(frozen=True, slots=True)
+@values
 class Alert:
     """Why a callback is called.
 
@@ -225,8 +226,8 @@ class _Query:
         self.samples.append(sample)
         if len(self.samples) > _MOST_DETAILED:
             old = self.samples[-_MOST_DETAILED - 1]
-            sources = tuple(replace(source, by_shard=(), by_executor=()) for source in old.sources)
-            self.samples[-_MOST_DETAILED - 1] = replace(old, sources=sources)
+            sources = tuple(replace(cast("Any", source), by_shard=(), by_executor=()) for source in old.sources)
+            self.samples[-_MOST_DETAILED - 1] = replace(cast("Any", old), sources=sources)
 
     def due(self) -> float:
         """When its next report is due, by its trigger."""
@@ -505,8 +506,8 @@ class KinesisMonitor:
         }
         figure, axes = plt.subplots(len(lines), sharex=True, figsize=(10, 7), layout="constrained")
         for where, (label, named) in zip(axes, lines.items()):
-            for name, values in named.items():
-                where.plot(times, values, label=name)
+            for name, line in named.items():
+                where.plot(times, line, label=name)
             where.set_ylabel(label)
             where.set_ylim(bottom=0)
             if len(named) > 1:
