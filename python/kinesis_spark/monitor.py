@@ -31,7 +31,7 @@ from kinesis_spark import _monitor_tables
 from kinesis_spark._declare import values
 from kinesis_spark._kinds import duration
 from kinesis_spark.jars import is_classic
-from kinesis_spark.positions import offsets_of
+from kinesis_spark.positions import offsets_of, progress_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -386,7 +386,7 @@ class KinesisMonitor:
 
     def observe(self, progress: Any) -> None:  # noqa: ANN401  (Spark's progress, as an object, a dict or JSON)
         """Take up the progress of a micro-batch."""
-        found = _as_dict(progress)
+        found = progress_of(progress)
         now = self._clock()
         with self._lock:
             query = self._running(found["id"], found.get("name"))
@@ -647,13 +647,6 @@ def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
     return Listener()
 
 
-def _as_dict(progress: Any) -> dict[str, Any]:  # noqa: ANN401
-    if isinstance(progress, dict):
-        return progress
-    found: dict[str, Any] = json.loads(progress if isinstance(progress, str) else progress.json)
-    return found
-
-
 def _sample(progress: dict[str, Any], now: float, before: Sample | None) -> Sample:
     durations = progress.get("durationMs") or {}
     began = datetime.fromisoformat(progress["timestamp"].replace("Z", "+00:00"))
@@ -672,7 +665,7 @@ def _sample(progress: dict[str, Any], now: float, before: Sample | None) -> Samp
 
 def _is_described(progress: dict[str, Any]) -> bool:
     """Whether a source of this connector is named, which before its first micro-batch has no offset."""
-    return any(str(source.get("description", "")).startswith(_DESCRIPTION) for source in progress.get("sources", ()))
+    return any(str(source.get("description", "")).startswith(_DESCRIPTION) for source in progress["sources"])
 
 
 def _first_line(text: str) -> str:
@@ -686,9 +679,8 @@ def _sum(progress: dict[str, Any], name: str) -> float:
 
 
 def _sources(progress: dict[str, Any]) -> Iterator[SourceSample]:
-    texts = [{**source, "endOffset": _text(source.get("endOffset"))} for source in progress.get("sources", ())]
-    for number, offset in offsets_of({"sources": texts}).items():
-        metrics = texts[number].get("metrics") or {}
+    for number, offset in offsets_of(progress).items():
+        metrics = progress["sources"][number].get("metrics") or {}
         streams = tuple(sorted(arn.rpartition("/")[2] for arn in json.loads(offset)["streams"]))
         # Interned, as each report is a text of its own and thousands are kept.
         numbers = {intern(name): int(value) for name, value in metrics.items() if str(value).lstrip("-").isdigit()}
@@ -751,11 +743,6 @@ def _lags_by_stream(samples: Sequence[Sample]) -> dict[str, list[float]]:
     by_sample = [lags(sample) for sample in samples]
     names = dict.fromkeys(name for found in by_sample for name in found)
     return {name: [found.get(name, math.nan) for found in by_sample] for name in names}
-
-
-def _text(offset: object) -> object:
-    """Progress as JSON has offsets that are JSON themselves as objects."""
-    return json.dumps(offset) if isinstance(offset, dict) else offset
 
 
 __all__ = [

@@ -151,7 +151,7 @@ def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source:
     Raises:
         InvalidOptionError: if that source isn't one of this connector, or had no batch yet.
     """
-    return Positions(_offset(progress, source, "endOffset"))
+    return Positions(_source(progress, source)["endOffset"])
 
 
 def before_progress(
@@ -163,9 +163,9 @@ def before_progress(
         InvalidOptionError: as `after_progress`.
         JarMissingError: as `latest`.
     """
-    end = _offset(progress, source, "endOffset")
-    start = _source(progress, source)["startOffset"]
-    return _found(_scala(spark).before, start if start and _is_offset(start) else "", end)
+    found = _source(progress, source)
+    start = found["startOffset"]
+    return _found(_scala(spark).before, start if _is_offset(start) else "", found["endOffset"])
 
 
 def of(streams: Mapping[str, Position | Mapping[str, str | Position]]) -> Positions:
@@ -220,34 +220,42 @@ def named(source: int | str | None) -> str:
     return "" if source is None else str(source)
 
 
-def offsets_of(progress: Any) -> dict[int, str]:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
+def progress_of(progress: Any) -> dict[str, Any]:  # noqa: ANN401  (Spark's progress, as an object, a dict or JSON)
+    """A progress as a dict, in which offsets are texts; None has no sources.
+
+    Its JSON counts where PySpark has it: listeners of 3.5 get an object that is no dict, and Spark Connect of 4.0
+    a dict with offsets as Python shows them.
+    """
+    text = progress if isinstance(progress, str) else getattr(progress, "json", None)
+    found = (progress or {}) if text is None else json.loads(text)
+    return {**found, "sources": [_with_texts(source) for source in found.get("sources", ())]}
+
+
+def offsets_of(progress: Any) -> dict[int, str]:  # noqa: ANN401
     """The ends of those sources of a progress that are of this connector, by the source's number."""
-    sources = progress["sources"] if progress else []
-    ends = {number: _source(progress, number)["endOffset"] for number in range(len(sources))}
-    return {number: end for number, end in ends.items() if isinstance(end, str) and _is_offset(end)}
+    ends = [source["endOffset"] for source in progress_of(progress)["sources"]]
+    return {number: end for number, end in enumerate(ends) if _is_offset(end)}
 
 
-def _source(progress: Any, number: int) -> Any:  # noqa: ANN401  (Spark's progress, as objects or as dicts)
-    sources = progress["sources"] if progress else []
+def _with_texts(source: Mapping[str, Any]) -> dict[str, Any]:
+    """JSON has offsets that are JSON themselves as objects."""
+    offsets = {name: source.get(name) for name in ("startOffset", "endOffset")}
+    return {**source, **{name: json.dumps(at) if isinstance(at, dict) else at for name, at in offsets.items()}}
+
+
+def _source(progress: Any, number: int) -> dict[str, Any]:  # noqa: ANN401
+    """A source of a progress, which has to be one of this connector that has had a batch."""
+    sources: list[dict[str, Any]] = progress_of(progress)["sources"]
     if number >= len(sources):
         raise InvalidOptionError(f"source={number} is not valid: the progress has {len(sources)} sources")
-    source = sources[number]
-    return (
-        source
-        if isinstance(source, Mapping)
-        else {name: getattr(source, name) for name in ("startOffset", "endOffset")}
-    )
+    end = sources[number]["endOffset"]
+    if not _is_offset(end):
+        raise InvalidOptionError(f"source={number} of the progress has no offset of a Kinesis source: {end!r}")
+    return sources[number]
 
 
-def _offset(progress: Any, number: int, which: str) -> str:  # noqa: ANN401
-    text = _source(progress, number)[which]
-    if not (isinstance(text, str) and _is_offset(text)):
-        raise InvalidOptionError(f"source={number} of the progress has no offset of a Kinesis source: {text!r}")
-    return text
-
-
-def _is_offset(text: str) -> bool:
-    return is_json_object(text) and {"version", "streams"} <= json.loads(text).keys()
+def _is_offset(text: object) -> bool:
+    return isinstance(text, str) and is_json_object(text) and {"version", "streams"} <= json.loads(text).keys()
 
 
 __all__ = [

@@ -60,7 +60,7 @@ def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of t
         options: which streams, where, in whose name.
         query: a running query that reads the streams.
         checkpoint: the checkpoint location of a stopped query, whose last committed batch counts.
-        offset: an offset, as a query's progress has it (`sources[0].endOffset`).
+        offset: an offset, such as `positions.after_progress(progress).json`.
         source: which of the query's sources, by its number from 0, or with `checkpoint` by its name if it has one
             (`DataStreamReader.name`); needed only if several of them read one of the streams, as in a self-join.
         arguments: the options by keyword; beside `options` they replace some of them.

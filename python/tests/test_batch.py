@@ -86,6 +86,7 @@ def test_a_stream_continues_exactly_where_a_batch_read_ended(
     assert sum(seen.values(), Counter()) == Counter(after)
 
 
+@pytest.mark.every_spark("batch")
 def test_a_batch_of_a_query_is_read_again_by_positions_from_its_checkpoint_or_progress(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions, tmp_path: Path
 ) -> None:
@@ -93,7 +94,7 @@ def test_a_batch_of_a_query_is_read_again_by_positions_from_its_checkpoint_or_pr
     seen: dict[int, Counter[str]] = {}
     query = run(read_stream(spark, options.replace(max_records_per_trigger=100)), tmp_path, seen)
     assert len(seen) >= 3
-    progress = {p.batchId: p for p in query.recentProgress}
+    progress = {p["batchId"]: p for p in query.recentProgress}
     for number, rows in seen.items():
         spans = [
             (

@@ -17,6 +17,7 @@ from kinesis_spark import (
     LocalKinesis,
     Position,
     plot_shards,
+    positions,
     read_stream,
     shards,
 )
@@ -86,6 +87,7 @@ def finished(rows: DataFrame, checkpoint: Path) -> StreamingQuery:
     return query
 
 
+@pytest.mark.every_spark("shards of a query")
 def test_shards_have_the_position_and_lag_of_a_query_offset_or_checkpoint(
     spark: SparkSession, server: LocalKinesis, tmp_path: Path
 ) -> None:
@@ -96,8 +98,8 @@ def test_shards_have_the_position_and_lag_of_a_query_offset_or_checkpoint(
     assert sorted(row.millisBehindLatest for row in caught_up) == [0, 0]
     assert sorted(row.position.isdigit() for row in caught_up) == [False, True]
     assert query.lastProgress is not None
-    end = query.lastProgress["sources"][0]["endOffset"]
-    assert shards(spark, options, offset=end).collect() == caught_up
+    end = positions.after_progress(query.lastProgress)
+    assert shards(spark, options, offset=end.json).collect() == caught_up
     assert shards(spark, options, checkpoint=tmp_path).collect() == caught_up
     assert shards(spark, options, checkpoint=tmp_path.as_uri()).collect() == caught_up
 
