@@ -7,7 +7,7 @@ forms as the connector does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -36,6 +36,8 @@ _SIZE_UNITS = {"": 1, "b": 1} | {
     unit: 1024 ** (power + 1) for power, letter in enumerate("kmgt") for unit in (letter, f"{letter}b", f"{letter}ib")
 }
 
+# The user before a URL's host, as repr shows the URL.
+_USER = re.compile(r"""^(['"](?:\w+://)?).*@""")
 _REGION = re.compile(r"[a-z]{2,}(-[a-z0-9]+)*-[0-9]+")
 _STREAM_NAME = re.compile(r"[\w.-]{1,128}", re.ASCII)
 _STREAM_ARN = re.compile(r"arn:[\w-]+:kinesis:[a-z0-9-]+:\d{12}:stream/[\w.-]{1,128}", re.ASCII)
@@ -67,7 +69,13 @@ class Kind(NamedTuple):
 def require(condition: bool, field: str, value: object, expected: str) -> None:  # noqa: FBT001
     """Raise `InvalidOptionError` unless the condition holds."""
     if not condition:
-        raise InvalidOptionError(f"{field}={value!r} is not valid: expected {expected}")
+        raise InvalidOptionError(f"{field}={_shown(value)} is not valid: expected {expected}")
+
+
+def _shown(value: object) -> str:
+    """A wrong value as an error may show it: no collection, which may hold secrets, and no user before a URL's host."""
+    is_collection = isinstance(value, Collection) and not isinstance(value, str)
+    return type(value).__name__ if is_collection else _USER.sub(r"\1***@", repr(value))
 
 
 def matching(pattern: re.Pattern[str], expected: str) -> Kind:
@@ -118,7 +126,7 @@ def _read_tags(field: str, value: object) -> object:
     require(not isinstance(value, str) or len(tags) == len(pairs), field, value, "tags with different keys")
     for key, text in tags.items():
         good = isinstance(key, str) and _TAG_KEY.fullmatch(key) and isinstance(text, str) and _TAG_VALUE.fullmatch(text)
-        require(bool(good), field, value, expected)
+        require(bool(good), field, key, expected)
     return ByName(tags)
 
 
@@ -149,7 +157,7 @@ def _is_endpoint(text: str) -> bool:
         port_is_right = url.port is None or url.port > 0
     except ValueError:
         return False
-    bare = url.path in ("", "/") and not (url.query or url.fragment or url.username)
+    bare = url.path in ("", "/") and not (url.query or url.fragment or "@" in url.netloc)
     return url.scheme in ("http", "https") and bool(url.hostname) and bare and port_is_right
 
 
@@ -208,7 +216,7 @@ def tuple_of(kind: type | Kind, expected: str) -> Kind:
         if isinstance(kind, Kind):
             return tuple(kind.read(field, item) for item in items)
         for item in items:
-            require(isinstance(item, kind), field, item, expected)
+            require(isinstance(item, kind), field, type(item).__name__, expected)
         return tuple(items)
 
     return Kind(read)

@@ -111,7 +111,12 @@ class EnhancedFanOut:
     def __post_init__(self) -> None:
         read_fields(self)
         streams = [stream_of(arn) for arn in self.consumer_arns]
-        require(len({*streams}) == len(streams), "consumer_arns", self.consumer_arns, "one consumer for each stream")
+        require(
+            len({*streams}) == len(streams),
+            "consumer_arns",
+            ", ".join(self.consumer_arns),
+            "one consumer for each stream",
+        )
         if self.registration == "none" and not self.consumer_arns:
             raise InvalidOptionError(
                 "registration='none' is not valid without consumer_arns: give the ARN of a registered consumer for "

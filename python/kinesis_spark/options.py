@@ -270,7 +270,10 @@ class KinesisOptions:
         consumed = {stream_of(arn) for arn in publisher.consumer_arns}
         strange = [arn for arn in consumed if arn not in arns and arn.rpartition("/")[2] not in names]
         require(
-            not strange, "consumer_arns", strange, f"consumers of the streams that are read: {', '.join(names + arns)}"
+            not strange,
+            "consumer_arns",
+            ", ".join(strange),
+            f"consumers of the streams that are read: {', '.join(names + arns)}",
         )
         with_consumer = consumed | {arn.rpartition("/")[2] for arn in consumed}
         without = [stream for stream in names + arns if stream not in with_consumer]
@@ -363,7 +366,9 @@ def source_options(options: KinesisOptions | None, arguments: SourceArguments) -
     refuse_unknown(KinesisOptions, arguments)
     if options is None:
         return KinesisOptions(**arguments)
-    require(isinstance(options, KinesisOptions), "options", options, "KinesisOptions, or options by keyword")
+    # Without the value, which may hold secrets.
+    found = type(options).__name__
+    require(isinstance(options, KinesisOptions), "options", found, "KinesisOptions, or options by keyword")
     return options.replace(**arguments)
 
 

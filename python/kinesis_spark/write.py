@@ -221,7 +221,9 @@ def _sink_options(options: KinesisSinkOptions | None, arguments: SinkArguments) 
     refuse_unknown(KinesisSinkOptions, arguments)
     if options is None:
         return KinesisSinkOptions(**arguments)
-    require(isinstance(options, KinesisSinkOptions), "options", options, "KinesisSinkOptions, or options by keyword")
+    # Without the value, which may hold secrets.
+    found = type(options).__name__
+    require(isinstance(options, KinesisSinkOptions), "options", found, "KinesisSinkOptions, or options by keyword")
     return options.replace(**arguments)
 
 

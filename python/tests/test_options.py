@@ -7,7 +7,7 @@ import dataclasses
 import pickle
 import sys
 from datetime import datetime, timedelta, timezone
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -31,12 +31,14 @@ from kinesis_spark import (
     WebIdentityCredentials,
 )
 from kinesis_spark.options import SourceArguments, source_options
-from kinesis_spark.write import SinkArguments
+from kinesis_spark.write import SinkArguments, write_batch
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
 OTHER = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
 ROLE = "arn:aws:iam::123456789012:role/reader"
 MOMENT = datetime(2026, 1, 31, 8, tzinfo=timezone.utc)
+STREAM = {"streamName": "orders"}
+CONSUMER = f"{ARN}/consumer/app:1525898737"
 # Planted, and searched for in everything that could be printed.
 SECRETS = ("AKIAPLANTED", "planted-secret-key", "planted-session-token")
 
@@ -304,6 +306,58 @@ def test_invalid_credentials_are_refused_without_the_secret(make: Any, message: 
     assert not any(secret in str(refused.value) for secret in SECRETS)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda given: source_options(given, {}),
+        lambda given: write_batch(cast("Any", None), given),
+        lambda given: KinesisOptions(stream_name="orders", per_stream=given),
+        lambda given: KinesisOptions(stream_name="orders", per_stream=[given]),
+        lambda given: KinesisOptions(stream_name=given),
+        lambda given: KinesisOptions(stream_name="orders", record_publisher=given),
+        lambda given: EnhancedFanOut("app", consumer_arns=given),
+    ],
+)
+@pytest.mark.parametrize("given", [{"secretAccessKey": SECRETS[1]}, [("secretAccessKey", SECRETS[1])]], ids=str)
+def test_a_dict_or_list_in_the_place_of_options_is_refused_without_its_values(make: Any, given: Any) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidOptionError) as refused:
+        make(given)
+    assert SECRETS[1] not in f"{refused.value!s} {refused.value!r}"
+
+
+def test_a_secret_in_the_place_of_another_option_is_refused_without_its_text() -> None:
+    with pytest.raises(InvalidOptionError, match=r"region='\*\*\*\*\*' is not valid"):
+        KinesisOptions(stream_name="orders", region=StaticCredentials(*SECRETS).secret_access_key)
+
+
+@pytest.mark.parametrize(
+    "user", ["me:planted-secret-key", ":planted-secret-key", "planted-secret-key", "a@:planted-secret-key"]
+)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda url: Connection(proxy=url),
+        lambda url: Connection(sts_endpoint=url),
+        lambda url: KinesisOptions(stream_name="orders", endpoint=url),
+        lambda url: KinesisSinkOptions(endpoint=url),
+        lambda url: StreamOptions(stream="orders", endpoint=url),
+        lambda url: CloudWatch(namespace="Orders", endpoint=url),
+        lambda url: KinesisOptions(stream_name="orders", connection=url),
+        lambda url: KinesisOptions.from_dict(STREAM | {"proxy": url}),
+    ],
+)
+def test_a_url_with_a_user_or_password_is_refused_without_them(make: Any, user: str) -> None:  # noqa: ANN401
+    for url in (f"http://{user}@proxy:3128", f"{user}@proxy:3128", [f"http://{user}@proxy:3128"]):
+        with pytest.raises(InvalidOptionError) as refused:
+            make(url)
+        assert SECRETS[1] not in f"{refused.value!s} {refused.value!r}"
+
+
+def test_an_error_about_a_url_shows_its_host() -> None:
+    with pytest.raises(InvalidOptionError, match=r"proxy='http://\*\*\*@proxy:3128' is not valid"):
+        Connection(proxy="http://me:word@proxy:3128")
+
+
 def test_repr_of_options_contains_no_secrets() -> None:
     options = KinesisOptions(stream_name="orders", credentials=StaticCredentials(*SECRETS))
     shown = [f"{value!r} {value!s} {[value]!r}" for value in (options.credentials, options, options.to_dict())]
@@ -427,10 +481,6 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
     fields = {f.name: f.type for f in dataclasses.fields(options)}
     named = {name: getattr(kind, "__forward_arg__", kind) for name, kind in arguments.__annotations__.items()}
     assert named == fields
-
-
-STREAM = {"streamName": "orders"}
-CONSUMER = f"{ARN}/consumer/app:1525898737"
 
 
 @pytest.mark.parametrize(
