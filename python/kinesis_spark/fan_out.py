@@ -87,6 +87,8 @@ class EnhancedFanOut:
             `kinesis-spark:query`; True also those that it found; False none.
         tags: tags of the consumers that the query registers: at most 49, or 50 with `deregister_on_stop=False`.
             Those that it finds keep theirs. Needs the permission `kinesis:TagResource`.
+        calls_per_second: as for `Polling`, which reads what no subscription brings, such as the records of a buffer
+            that was lost.
 
     Raises:
         InvalidOptionError: for a value that can't be right, or for values that contradict each other.
@@ -107,6 +109,7 @@ class EnhancedFanOut:
         "efo.deregisterOnStop", Kind(_read_deregistration, _write_deregistration), default="registered"
     )
     tags: Mapping[str, str] | str | None = option("efo.tags", TAGS, default=None)
+    calls_per_second: int = option("polling.callsPerSecond", count(most=_MOST_CALLS), default=5)
 
     def __post_init__(self) -> None:
         read_fields(self)
@@ -164,11 +167,12 @@ def take_publisher(given: Given, kind: str) -> RecordPublisher:
     """
     kinds: dict[str, type[Polling] | type[EnhancedFanOut]] = {"polling": Polling, "efo": EnhancedFanOut}
     require(kind.lower() in kinds, "recordPublisher", kind, "polling or efo")
-    if kind.lower() == "polling" and given.has(EnhancedFanOut):
+    publisher = given.take(kinds[kind.lower()])
+    if isinstance(publisher, Polling) and given.has(EnhancedFanOut):
         raise InvalidOptionError(
             "recordPublisher is polling, but options of efo were given. Leave them out, or set efo."
         )
-    return given.take(kinds[kind.lower()])
+    return publisher
 
 
 def require_consumer_name(field: str, name: object) -> None:

@@ -53,6 +53,7 @@ def test_every_fan_out_option_is_passed_to_spark() -> None:
         "app",
         registration="eager",
         deregister_on_stop=False,
+        calls_per_second=2,
     )
     assert handed(publisher) == {
         "streamName": "orders",
@@ -60,6 +61,7 @@ def test_every_fan_out_option_is_passed_to_spark() -> None:
         "efo.consumerName": "app",
         "efo.registration": "eager",
         "efo.deregisterOnStop": "false",
+        "polling.callsPerSecond": "2",
     }
 
 
@@ -86,6 +88,7 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
         (lambda: EnhancedFanOut("my app"), "a consumer's name"),
         (lambda: EnhancedFanOut("app", registration="later"), "lazy, eager, none"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut("app", registration="none"), "consumer_arns"),
+        (lambda: EnhancedFanOut("app", calls_per_second=6), "calls_per_second"),
         (lambda: EnhancedFanOut("app", deregister_on_stop="no"), "registered"),  # type: ignore[arg-type]
         (lambda: EnhancedFanOut("app", tags={"kinesis-spark:query": "mine"}), "sets kinesis-spark:query itself"),
         (lambda: EnhancedFanOut("app", tags={f"k{i}": "" for i in range(50)}), "deregister_on_stop=False"),

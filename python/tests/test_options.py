@@ -522,6 +522,7 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
                 consumer_arns=(CONSUMER,),
                 deregister_on_stop=False,
                 tags={"team": "data"},
+                calls_per_second=2,
             ),
             retries={
                 "SubscribeToShard": Retries(max_retries=3, backoff_exp_const=1.5),
@@ -565,7 +566,7 @@ def test_options_from_what_to_dict_wrote_are_the_same(options: KinesisOptions | 
         (STREAM | {"maxRecordsPerTrigger": 1}, "'maxRecordsPerTrigger': name and value must be texts"),
         (STREAM | {"maxRecordsPerTrigger": "0"}, "max_records_per_trigger='0' is not valid"),
         (STREAM | {"recordPublisher": "kpl"}, "recordPublisher='kpl' is not valid"),
-        (STREAM | {"efo.consumerName": "app"}, "recordPublisher is polling, but options of efo were given"),
+        (STREAM | {"efo.consumerName": "app", "polling.callsPerSecond": "2"}, "but options of efo were given"),
         (STREAM | {"recordPublisher": "efo", "efo.consumerArn.refunds": CONSUMER}, "a consumer of refunds"),
         (STREAM | {"externalId": "abc"}, "Option 'roleArn' is missing"),
         (STREAM | {"accessKeyId": SECRETS[0]}, "Option 'secretAccessKey' is missing"),
