@@ -11,7 +11,7 @@ import difflib
 import functools
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from kinesis_spark._kinds import Kind
@@ -126,15 +126,19 @@ class OptionSpec:
 def read_fields(instance: object) -> None:
     """Replace each value by the one that it stands for, such as `"256m"` by its bytes; for `__post_init__`.
 
+    An empty collection stands for None where that is the default.
+
     Raises:
         InvalidOptionError: for a value that is not one of its option's kind.
     """
     for field in _fields(instance):
         kind: Kind | None = field.metadata.get(_KIND)
         value = getattr(instance, field.name)
+        is_empty = isinstance(value, Collection) and not isinstance(value, str) and not value
         # None is an option that is left out, where that is possible.
-        if kind is not None and not (value is None and field.default is None):
-            object.__setattr__(instance, field.name, kind.read(field.name, value))
+        left_out = (value is None or is_empty) and field.default is None
+        if kind is not None:
+            object.__setattr__(instance, field.name, None if left_out else kind.read(field.name, value))
 
 
 def specs(cls: type) -> Mapping[str, OptionSpec]:

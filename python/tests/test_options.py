@@ -30,6 +30,7 @@ from kinesis_spark import (
     StreamOptions,
     WebIdentityCredentials,
 )
+from kinesis_spark._declare import encoded
 from kinesis_spark.options import SourceArguments, source_options
 from kinesis_spark.write import SinkArguments, write_batch
 
@@ -207,6 +208,28 @@ def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
 def test_connections_and_roles_that_cannot_be_right_are_refused(make: Any, message: str) -> None:  # noqa: ANN401
     with pytest.raises(InvalidOptionError, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [
+        (lambda **given: EnhancedFanOut("app", **given), "tags"),
+        (lambda **given: EnhancedFanOut(registration="none", consumer_arns=[CONSUMER], **given), "tags"),
+        (lambda **given: EnhancedFanOut("app", **given), "consumer_arns"),
+        (lambda **given: AssumedRole(ROLE, **given), "role_tags"),
+        (lambda **given: AssumedRole(ROLE, role_duration="2h", **given), "role_chain"),
+        (Connection, "no_proxy"),
+        (lambda **given: CustomCredentials("com.example.Vault", **given), "credentials_provider_parameters"),
+        (lambda **given: KinesisOptions(stream_arn=ARN, **given), "stream_name"),
+        (lambda **given: KinesisOptions(stream_arn=ARN, **given), "per_stream"),
+        (lambda **given: KinesisOptions(stream_arn=ARN, **given), "retries"),
+    ],
+)
+def test_an_empty_collection_is_an_option_that_is_left_out(make: Any, name: str) -> None:  # noqa: ANN401
+    empty: list[Any] = [{}] if name.endswith(("tags", "parameters", "retries")) else [[], ()]
+    for given in empty:
+        assert make(**{name: given}) == make()
+        assert encoded(make(**{name: given})) == encoded(make())
 
 
 def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
