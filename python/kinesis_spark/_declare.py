@@ -33,20 +33,22 @@ _Values = TypeVar("_Values")
 
 
 # Any, as `dataclasses.field` itself: the type is the annotation's, which mypy checks against the default at each use.
-def option(
+def option(  # noqa: PLR0913  (each is a part of one declaration)
     name: str,
     kind: Kind,
     *,
     default: Any = dataclasses.MISSING,  # noqa: ANN401
+    aliases: tuple[str, ...] = (),
     write: Callable[[str, Any], dict[str, str]] | None = None,
     gather: Callable[[Mapping[str, str]], Any] | None = None,
 ) -> Any:  # noqa: ANN401
     """A dataclass field that is the Spark option `name`: required without a default, out of `repr` if a secret.
 
     Where one value is several options, or none, `name` ends with what differs, as in `efo.consumerArn.<stream>`.
-    `write` makes the options from the value, and `gather` the value from what was given by what differs.
+    `write` makes the options from the value, and `gather` the value from what was given by what differs. `aliases` are
+    other names that the connector reads.
     """
-    spec = OptionSpec(name, kind, write, gather)
+    spec = OptionSpec(name, kind, aliases, write, gather)
     return dataclasses.field(default=default, repr=not kind.secret, metadata={_OPTION: spec, _KIND: kind})
 
 
@@ -111,12 +113,18 @@ def _frozen(cls: type[_Values], **more: bool) -> type[_Values]:
 
 @values
 class OptionSpec:
-    """One option: its name for Spark, the kind of its values, and how one that is several is written and gathered."""
+    """One option: its names for Spark, the kind of its values, and how one that is several is written and gathered."""
 
     name: str
     kind: Kind
+    aliases: tuple[str, ...]
     write: Callable[[str, Any], dict[str, str]] | None
     gather: Callable[[Mapping[str, str]], Any] | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its name, and the aliases."""
+        return (self.name, *self.aliases)
 
     def options(self, value: object) -> dict[str, str]:
         """The options for Spark that a value makes."""
@@ -186,13 +194,13 @@ class Given:
 
     def has(self, cls: type) -> bool:
         """Whether an option that the class declares itself is left."""
-        return any(self._matching(spec.name) for spec in specs(cls).values())
+        return any(self._matching(name) for spec in specs(cls).values() for name in spec.names)
 
     def take(self, cls: type[_Values], prefix: str = "") -> _Values:
         """An instance of the options that a class declares itself and in its groups, which are then left no more.
 
         Raises:
-            InvalidOptionError: if a required one is missing, or for a value that can't be right.
+            InvalidOptionError: as `take_fields`, and for a value that can't be right.
         """
         return cls(**self.take_fields(cls, prefix))
 
@@ -200,11 +208,14 @@ class Given:
         """The same, as the values of fields.
 
         Raises:
-            InvalidOptionError: if a required one is missing.
+            InvalidOptionError: if a required one is missing, or one is there by two names.
         """
         named: dict[str, Any] = {}
         for field, spec in specs(cls).items():
-            found = {rest: self._left.pop(key)[1] for key, rest in self._matching(prefix + spec.name)}
+            given = [name for name in spec.names if self._matching(prefix + name)]
+            if len(given) > 1:
+                raise InvalidOptionError(f"'{given[1]}' and '{given[0]}' are one option. Give it once.")
+            found = {rest: self._left.pop(key)[1] for name in given for key, rest in self._matching(prefix + name)}
             if found:
                 named[field] = spec.gather(found) if spec.gather else next(iter(found.values()))
         for field, (name, kind) in groups(cls).items():
@@ -230,7 +241,7 @@ class Given:
         Raises:
             InvalidOptionError: for the first that is left.
         """
-        options = [spec.name for cls in known for spec in specs(cls).values()]
+        options = [name for cls in known for spec in specs(cls).values() for name in spec.names]
         for name, _ in self._left.values():
             raise InvalidOptionError(f"Unknown option '{name}'.{did_you_mean(name, options)}")
 

@@ -85,8 +85,8 @@ class StaticCredentials:
         session_token: the session token of temporary keys, or None.
     """
 
-    access_key_id: str = option("accessKeyId", SECRET)
-    secret_access_key: str = option("secretAccessKey", SECRET)
+    access_key_id: str = option("accessKeyId", SECRET, aliases=("awsAccessKey",))
+    secret_access_key: str = option("secretAccessKey", SECRET, aliases=("awsSecretKey",))
     session_token: str | None = option("sessionToken", SECRET, default=None)
 
     def __post_init__(self) -> None:
@@ -162,7 +162,7 @@ class AssumedRole:
     """
 
     role_arn: str = option("roleArn", _ROLE_ARN)
-    external_id: str | None = option("externalId", _EXTERNAL_ID, default=None)
+    external_id: str | None = option("externalId", _EXTERNAL_ID, default=None, aliases=("roleExternalId",))
     role_session_name: str = option("roleSessionName", _SESSION_NAME, default="kinesis-spark")
     role_chain: str | Sequence[str] | None = option("roleChain", several(_CHAINED_ROLE), default=None)
     role_duration: timedelta | str | None = option(

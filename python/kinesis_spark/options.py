@@ -107,7 +107,9 @@ class StreamOptions:
     stream: str
     region: str | None = option("region", REGION, default=None)
     endpoint: str | None = option("endpoint", ENDPOINT, default=None)
-    starting_position: AnyPosition | None = option("startingPosition", _POSITION, default=None)
+    starting_position: AnyPosition | None = option(
+        "startingPosition", _POSITION, default=None, aliases=("initialPosition",)
+    )
     ending_position: AnyPosition | None = option("endingPosition", _POSITION, default=None)
     credentials: Credentials | None = plain(CREDENTIALS, default=None)
     role: AssumedRole | str | None = plain(ROLE, default=None)
@@ -187,7 +189,9 @@ class KinesisOptions:
     stream_arn: str | Sequence[str] | None = option("streamArn", several(STREAM_ARN), default=None)
     region: str | None = option("region", REGION, default=None)
     endpoint: str | None = option("endpoint", ENDPOINT, default=None)
-    starting_position: AnyPosition | None = option("startingPosition", _POSITION, default=None)
+    starting_position: AnyPosition | None = option(
+        "startingPosition", _POSITION, default=None, aliases=("initialPosition",)
+    )
     ending_position: AnyPosition | None = option("endingPosition", _POSITION, default=None)
     record_publisher: RecordPublisher | str = option("recordPublisher", RECORD_PUBLISHER, default=Polling())
     fail_on_data_loss: bool | str = option("failOnDataLoss", BOOLEAN, default=True)
@@ -355,7 +359,7 @@ def take_access(given: Given, calls: object) -> dict[str, Any]:
 def take_per_stream(given: Given) -> tuple[StreamOptions, ...]:
     """The options of single streams: `stream.<name or ARN>.<option>`, in which a name may have dots."""
     kinds = (StreamOptions, *_CALLERS)
-    fixed = [spec.name.partition("<") for cls in kinds for spec in specs(cls).values()]
+    fixed = [name.partition("<") for cls in kinds for spec in specs(cls).values() for name in spec.names]
     names = "|".join(re.escape(name) + (".+" if several else "") for name, several, _ in fixed)
     found = given.take_by_prefix(re.compile(rf"stream\.(.+?)\.({names})", re.IGNORECASE))
     return tuple(StreamOptions._take(stream, own) for stream, own in found.items())  # noqa: SLF001

@@ -186,6 +186,16 @@ def test_python_and_connector_allow_the_same_options_per_stream(jvm: dict[str, d
     assert sorted(declared(PER_STREAM)) == sorted(name for name, o in jvm.items() if o["perStream"])
 
 
+def test_python_and_connector_have_the_same_aliases(
+    jvm: dict[str, dict[str, Any]], jvm_sink: dict[str, dict[str, Any]]
+) -> None:
+    for classes, options in ((CLASSES, jvm), (SINK_CLASSES, jvm_sink)):
+        aliases = {name: list(spec.aliases) for name, (_, _, spec) in declared(classes).items()}
+        assert aliases == {name: option["aliases"] for name, option in options.items()}
+    for name, (_, _, spec) in declared(PER_STREAM).items():
+        assert list(spec.aliases) == jvm[name]["aliases"], name
+
+
 def test_python_option_names_are_the_connector_s_in_snake_case() -> None:
     names = python_names(CLASSES)
     assert {name: snake_case(name) for name in names} == names

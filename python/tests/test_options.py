@@ -593,6 +593,12 @@ def test_options_from_what_to_dict_wrote_are_the_same(options: KinesisOptions | 
         (STREAM | {"recordPublisher": "efo", "efo.consumerArn.refunds": CONSUMER}, "a consumer of refunds"),
         (STREAM | {"externalId": "abc"}, "Option 'roleArn' is missing"),
         (STREAM | {"accessKeyId": SECRETS[0]}, "Option 'secretAccessKey' is missing"),
+        (STREAM | {"awsAccessKey": SECRETS[0]}, "Option 'secretAccessKey' is missing"),
+        (
+            STREAM | {"initialPosition": "LATEST", "startingPosition": "LATEST"},
+            "'initialPosition' and 'startingPosition' are one option. Give it once.",
+        ),
+        (STREAM | {"initialPositions": "LATEST"}, "Did you mean 'initialPosition'?"),
         (STREAM | {"profile": "a", "secretAccessKey": SECRETS[1]}, "ProfileCredentials and StaticCredentials"),
         (STREAM | {"accessKeyId": " ", "secretAccessKey": SECRETS[1]}, "access_key_id"),
     ],
@@ -603,6 +609,21 @@ def test_a_dict_that_no_options_can_be_made_of_is_refused(given: dict[str, Any],
         KinesisOptions.from_dict(given)
     assert message in str(refused.value)
     assert not [secret for secret in SECRETS if secret in str(refused.value)]
+
+
+def test_options_are_read_by_their_aliases_in_general_and_of_one_stream() -> None:
+    keys = {"awsAccessKey": SECRETS[0], "AWSSECRETKEY": SECRETS[1]}
+    own = {"initialPosition": "TRIM_HORIZON", "roleArn": ROLE, "roleExternalId": "abc", **keys}
+    meant: dict[str, Any] = {
+        "starting_position": Position.trim_horizon(),
+        "credentials": StaticCredentials(*SECRETS[:2]),
+        "role": AssumedRole(ROLE, external_id="abc"),
+    }
+    assert KinesisOptions.from_dict(STREAM | own) == KinesisOptions(stream_name="orders", **meant)
+    of_stream = STREAM | {f"stream.orders.{name}": text for name, text in own.items()}
+    per_stream = [StreamOptions(stream="orders", **meant)]
+    assert KinesisOptions.from_dict(of_stream) == KinesisOptions(stream_name="orders", per_stream=per_stream)
+    assert KinesisSinkOptions.from_dict(keys) == KinesisSinkOptions(credentials=meant["credentials"])
 
 
 def test_a_sink_has_no_options_of_a_source() -> None:
