@@ -124,8 +124,7 @@ def after_batch(
         KinesisCallError: if the checkpoint has no such batch, or none that is committed, or no such source, or several
             of Kinesis and none is named.
     """
-    _BATCH.read("batch", 0 if batch is None else batch)
-    number = -1 if batch is None else batch
+    number = -1 if batch is None else _BATCH.read("batch", batch)
     return _found(_scala(spark).afterBatch, _session(spark), checkpoint, number, named(source))
 
 
@@ -137,8 +136,8 @@ def before_batch(spark: SparkSession, checkpoint: str, batch: int, source: int |
         JarMissingError: as `latest`.
         KinesisCallError: as `after_batch`.
     """
-    _BATCH.read("batch", 0 if batch is None else batch)
-    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, batch, named(source))
+    number = _BATCH.read("batch", batch)
+    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, number, named(source))
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:

@@ -36,6 +36,15 @@ def test_a_position_is_read_from_its_own_text(position: Position) -> None:
 
 
 @pytest.mark.parametrize(
+    ("time", "microseconds"),
+    [("08:00:00.5Z", 500_000), ("08:00:00.123456789Z", 123_456), ("10:00:00.25+02:00", 250_000), ("08:00:00Z", 0)],
+)
+def test_a_fraction_of_a_second_has_one_to_nine_digits(time: str, microseconds: int) -> None:
+    expected = datetime(2026, 1, 31, 8, 0, 0, microseconds, timezone.utc)
+    assert Position.parse(f"AT_TIMESTAMP:2026-01-31T{time}").timestamp == expected
+
+
+@pytest.mark.parametrize(
     "text", ["", "NOW", "LATEST:1", "AT_TIMESTAMP:", "AT_TIMESTAMP:yesterday", "AT_TIMESTAMP:" + "9" * 30]
 )
 def test_a_text_that_is_no_position_is_refused_with_those_that_are(text: str) -> None:

@@ -1,10 +1,10 @@
-"""Positions of a query's progress, in each form in which PySpark gives it; that of a real query is in test_batch.py."""
+"""Positions of a progress, in each form in which PySpark gives it, and of a batch; of real queries in test_batch.py."""
 
 from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -78,3 +78,17 @@ def test_a_query_without_progress_has_no_offset_yet() -> None:
     assert _offset_of(query, KinesisOptions(stream_name="orders"), 1) == ""
     with pytest.raises(InvalidOptionError, match="0 sources"):
         positions.after_progress(query.lastProgress)
+
+
+def test_a_batch_s_number_that_is_given_as_a_text_reaches_the_jvm_as_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(_session: object, _checkpoint: str, number: object, _source: str) -> str:
+        return json.dumps({"number": number})
+
+    scala = SimpleNamespace(afterBatch=found, beforeBatch=found)
+    monkeypatch.setattr(positions, "_scala", lambda _: scala)
+    spark, text = cast("Any", None), cast("Any", "7")
+    for at in (positions.after_batch(spark, "checkpoint", text), positions.before_batch(spark, "checkpoint", text)):
+        assert at.json == '{"number": 7}'
+    assert positions.after_batch(spark, "checkpoint").json == '{"number": -1}'
+    with pytest.raises(InvalidOptionError, match="batch='seven' is not valid"):
+        positions.before_batch(spark, "checkpoint", cast("Any", "seven"))
