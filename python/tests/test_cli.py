@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 from click.testing import CliRunner, Result
 from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
 from kinesis_spark import LocalKinesis, Record, jars, read_stream
+from kinesis_spark.cli import service
 from kinesis_spark.cli.commands import kinesis_spark
 from kinesis_spark.cli.offsets import last_committed
 from kinesis_spark.errors import InvalidOptionError
@@ -61,6 +63,38 @@ def test_lines_that_are_put_are_tailed_with_their_shards(run: Run, kinesis: Loca
         (r["shardId"], r["sequenceNumber"]) for r in receipts
     }
     assert len(kinesis.read_records("events")) == 3
+
+
+class PutRecords:
+    """A client of the service that takes calls of up to 5 MiB, and none after the first `calls`."""
+
+    def __init__(self, calls: int = 100) -> None:
+        self.left = calls
+        self.put: list[bytes] = []
+
+    def put_records(self, Records: list[dict[str, Any]], **_: str) -> dict[str, Any]:  # noqa: N803  (boto3's name)
+        if self.left == 0:
+            raise ClientError({"Error": {"Code": "AccessDeniedException"}}, "PutRecords")
+        self.left -= 1
+        assert sum(len(r["Data"]) + len(r["PartitionKey"]) for r in Records) <= 5 << 20
+        self.put += [record["Data"] for record in Records]
+        return {"Records": [{"ShardId": "shardId-0", "SequenceNumber": str(len(self.put))} for _ in Records]}
+
+
+def test_put_keeps_each_call_below_the_service_s_limit_of_bytes() -> None:
+    client = PutRecords()
+    data = [bytes([n]) * 30_000 for n in range(250)] * 2
+    target = service.Target("events", None, None, None)
+    receipts = list(service.put(client, target, [Record("key", each) for each in data]))
+    assert (client.put, len(receipts)) == (data, 500)
+
+
+def test_put_prints_what_was_put_before_a_call_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service.Target, "client", lambda _: PutRecords(calls=1))
+    given = "\n".join("line" for _ in range(600))
+    done = CliRunner().invoke(kinesis_spark, ["put", "events", "--output", "json"], input=given)
+    assert (done.exit_code, len(done.stdout.splitlines())) == (1, 500)
+    assert "AccessDeniedException" in done.stderr
 
 
 def test_a_tail_follows_a_split_and_a_merge_and_reads_each_record_once(run: Run, kinesis: LocalKinesis) -> None:

@@ -22,6 +22,7 @@ from kinesis_spark.cli.policies import USES, Resources, policy, resource_policy
 from kinesis_spark.cli.service import Target
 from kinesis_spark.errors import KinesisSparkError
 from kinesis_spark.jars import connector_jar
+from kinesis_spark.local.client import Record
 from kinesis_spark.position import Position
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -90,11 +91,16 @@ def tail(start: str, count: int | None, output: str, *, follow: bool, **of: str 
 def put(key: str | None, source: BinaryIO, output: str, **of: str | None) -> None:
     """Put each line of a file or of standard input as a record."""
     lines = [line.rstrip(b"\r\n") for line in source]
-    records = [(key or f"line-{number}", line) for number, line in enumerate(lines)]
-    with _failures():
-        target = Target(**of)  # type: ignore[arg-type]
-        receipts = list(service.put(target.client(), target, records))
-    _show(output, ("shardId", "sequenceNumber"), receipts)
+    records = [Record(key or f"line-{number}", line) for number, line in enumerate(lines)]
+    receipts: list[tuple[str, str]] = []
+    try:
+        with _failures():
+            target = Target(**of)  # type: ignore[arg-type]
+            for receipt in service.put(target.client(), target, records):
+                receipts.append(receipt)
+    finally:
+        # Also after a failure, as these records are in the stream.
+        _show(output, ("shardId", "sequenceNumber"), receipts)
 
 
 @kinesis_spark.command()

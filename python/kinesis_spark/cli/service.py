@@ -13,11 +13,11 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from kinesis_spark._kinds import is_stream_arn
+from kinesis_spark.local.client import Record, batches
 from kinesis_spark.position import Position
 
 # GetRecords of a shard in a second is 5 calls, from all who poll it; a tail takes one.
 _POLL_S = 1.0
-_MOST_RECORDS = 500
 
 Failure: tuple[type[Exception], type[Exception]] = (BotoCoreError, ClientError)
 
@@ -93,16 +93,16 @@ def deregister(client: Any, consumers: Sequence[dict[str, Any]]) -> None:  # noq
             client.deregister_stream_consumer(ConsumerARN=consumer["ConsumerARN"])
 
 
-def put(client: Any, target: Target, records: Sequence[tuple[str, bytes]]) -> Iterator[tuple[str, str]]:  # noqa: ANN401
-    """Put records of partition key and data, in order; refused ones again until they are taken.
+def put(client: Any, target: Target, records: Sequence[Record]) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    """Put records by their partition keys, in order; refused ones again until they are taken.
 
     Yields:
         Shard and sequence number of each record.
     """
-    for first in range(0, len(records), _MOST_RECORDS):
-        wanted = list(records[first : first + _MOST_RECORDS])
+    for batch in batches(records):
+        wanted = [records[i] for i in batch]
         while wanted:
-            entries = [{"PartitionKey": key, "Data": data} for key, data in wanted]
+            entries = [{"PartitionKey": record.partition_key, "Data": record.data} for record in wanted]
             answers = client.put_records(**target.name, Records=entries)["Records"]
             yield from ((a["ShardId"], a["SequenceNumber"]) for a in answers if not a.get("ErrorCode"))
             wanted = [record for record, answer in zip(wanted, answers) if answer.get("ErrorCode")]

@@ -190,7 +190,7 @@ class KinesisClient:
         """
         receipts: dict[int, Receipt] = {}
         deadline = time.monotonic() + timeout_s
-        for batch in _batches(records):
+        for batch in batches(records):
             wanted = list(batch)
             while wanted:
                 results = self._put(stream, [records[i] for i in wanted])
@@ -262,7 +262,7 @@ class KinesisClient:
         return results
 
 
-def _batches(records: Sequence[Record]) -> Iterator[range]:
+def batches(records: Sequence[Record]) -> Iterator[range]:
     """Index ranges that each fit one PutRecords call."""
     start, size = 0, 0
     for i, record in enumerate(records):
