@@ -47,8 +47,8 @@ class StreamConsumer:
 class StreamConsumers:
     """Registers, describes, lists and deregisters the consumers of the streams that some options name.
 
-    Each method deals with all streams of the options, in their order, and blocks. Calls that fail for a while are tried
-    again as the retries of `EnhancedFanOut` have it.
+    Each method deals with all streams of the options, in their order, and blocks. Failed calls are retried as the
+    options' `retries` and `max_retry_duration` say.
 
         consumers = StreamConsumers(spark, stream_name="orders", region="eu-west-1")
         consumers.register("app")
@@ -97,7 +97,8 @@ class StreamConsumers:
     def await_active(self, name: str) -> tuple[StreamConsumer, ...]:
         """The consumer of that name of each stream, once all of them are `ACTIVE`.
 
-        It waits as long as `describe_stream_consumer` of `EnhancedFanOut` has it: by default 15 minutes.
+        It waits as long as `max_retry_duration` and the retries of `DescribeStreamConsumer` allow, by default 15
+        minutes.
 
         Raises:
             InvalidOptionError: if the name, or an option, can't be right.

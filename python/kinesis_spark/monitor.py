@@ -367,6 +367,8 @@ class KinesisMonitor:
     def on_failure(self, call: Callable[[Alert], object]) -> KinesisMonitor:
         """Call a function when a query ends with an exception; not when it is stopped.
 
+        With Spark Connect, running queries are listed once a second: one that fails between two lists is not seen.
+
         Args:
             call: as for `on_lag`. The alert's `exception` is what the query ended with.
         """

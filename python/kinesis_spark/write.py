@@ -191,7 +191,8 @@ def write_stream(
 
     Raises:
         InvalidOptionError: for a value that can't be right.
-        JarMissingError: if the session doesn't have the connector.
+        JarMissingError: if a classic session doesn't have the connector. With Spark Connect, `start` fails with an
+            error of Spark.
     """
     chosen = _sink_options(options, arguments)
     require_jar(rows.sparkSession)
@@ -209,8 +210,9 @@ def write_batch(rows: DataFrame, options: KinesisSinkOptions | None = None, **ar
 
     Raises:
         InvalidOptionError: for a value that can't be right.
-        JarMissingError: if the session doesn't have the connector.
-        pyspark.errors.PySparkException: if rows can't be written, by then perhaps not the first.
+        JarMissingError: if a classic session doesn't have the connector.
+        pyspark.errors.PySparkException: if rows can't be written, by then perhaps not the first; with Spark Connect
+            also if the server doesn't have the connector.
     """
     chosen = _sink_options(options, arguments)
     require_jar(rows.sparkSession)
