@@ -98,7 +98,8 @@ class StreamOptions:
         starting_position: where this stream starts.
         ending_position: where a batch read of this stream ends.
         credentials: whose name to call AWS in for this stream, in place of the general ones; not `DefaultCredentials`.
-        role: the role to assume for this stream, of another account perhaps.
+        role: the role to assume for this stream, of another account perhaps. What it leaves out, such as an external
+            ID, is taken from the general role.
 
     Raises:
         InvalidOptionError: for a value that can't be right.

@@ -98,7 +98,7 @@ def load(spark: SparkSession, path: str | PurePath) -> Positions | None:
     Raises:
         InvalidOptionError: if the file holds no positions.
         JarMissingError: if the session's JVM doesn't have the connector.
-        KinesisCallError: if the file can't be read.
+        KinesisCallError: if the file is empty, or can't be read.
         SparkConnectError: if the session has no JVM in this process.
     """
     text = call(_scala(spark).load, _session(spark), str(path))
