@@ -139,7 +139,8 @@ object ErrorCatalogue {
       "KINESIS_NOT_FOUND",
       "The stream, shard or stream consumer doesn't exist.",
       "Its name, region or account is another one, or it was deleted.",
-      "Check name, `region` and credentials. A deleted stream needs [a new checkpoint](../how-to/upgrading.md#a-new-checkpoint)."
+      "Check name, `region` and credentials. For a stream that was created again, see " +
+        "[other streams](../how-to/upgrading.md#more-fewer-or-other-streams)."
     ),
     ErrorEntry(
       "KINESIS_RESOURCE_IN_USE",
