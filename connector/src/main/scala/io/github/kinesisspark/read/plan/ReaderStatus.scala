@@ -112,7 +112,8 @@ final case class ReaderStatus(
     * @param serviceMillis that clock, now
     */
   def completeTo(part: CutPoint, serviceMillis: Long): Option[Long] = {
-    val isAll = part.position == position && position != ShardPosition.ShardEnd
+    // Where it had to stop, the answer may have had more.
+    val isAll = part.position == position && !isComplete
     val asked = for {
       behind <- millisBehind if isAll
       ago    <- millisSinceAnswer

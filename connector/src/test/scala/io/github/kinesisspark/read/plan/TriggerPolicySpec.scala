@@ -126,6 +126,19 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
       stops.completeTo(shard(1), ShardEnd) shouldBe None
     }
 
+    it("complete a shard no further where the answer in which its reader stopped had the newest record") {
+      val stopped = emptyStatus(shard(0)).copy(
+        position = after(9),
+        records = 9,
+        isComplete = true,
+        millisBehind = Some(0),
+        millisSinceAnswer = Some(100)
+      )
+      val view = viewOf(stopped)
+      val last = view.admit(Admission.Limits.none, fairnessOffset = 1).slices
+      ending.completeTo(last, view, _ => 7000L)(shard(0), after(9)) shouldBe Some(5000L)
+    }
+
     it("end the batch where the record that its reader was to come to is gone") {
       val gone = emptyStatus(shard(0)).copy(millisBehind = Some(0))
       gone.hasLostStop shouldBe true
