@@ -58,7 +58,8 @@ def read_batch(
     """A DataFrame of what the streams hold between two positions, with the columns of `read_stream`.
 
     It goes from `starting_position` (or the oldest record) to `ending_position` (or what is in the stream when the
-    DataFrame is first used). Both are fixed then, to the record: every action on it reads the same.
+    DataFrame is first used). Both are fixed then, to the record: every action on it reads the same. With Spark Connect
+    the end is fixed only for as long as the server caches the plan.
 
     Args:
         spark: the session, with the connector on its class path.

@@ -101,9 +101,11 @@ final class StreamHistory(stream: ListedStream) {
       givenAs("endingPosition").checkKept(Vector(GivenTime(t.toEpochMilli)), now)
       stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
     // Of a time within the service's present second, there may be records before and after it.
-    case StartingPosition.AtTimestamp(t) => lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
-    case StartingPosition.Latest         => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
-    case asked: StartingPosition.Shards  => givenAs("endingPosition").positions(asked)
+    case StartingPosition.AtTimestamp(t) =>
+      givenAs("endingPosition").awaitPresent(Vector(GivenTime(t.toEpochMilli)), now)
+      lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest        => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
+    case asked: StartingPosition.Shards => givenAs("endingPosition").positions(asked)
   }
 
   /** What is between the two positions of a shard. An end at a time is a record when it is found, and only then may turn out to come
@@ -121,6 +123,9 @@ final class StreamHistory(stream: ListedStream) {
           .fold((piece.end, Option.empty[Long]))(r => (AtSequenceNumber(r.number), Some(r.arrivalMillis)))
       case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
     }
+    // A shard without records had some up to an end that is one's number. That of an offset may be none's.
+    if (piece.start == TrimHorizon && oldest.isEmpty && GivenPositions.isNumber(piece.end) && mayHaveLost)
+      log.warn(s"what comes before 'endingPosition' in $shard, if there was anything, is past the stream's retention")
     if (piece.start == TrimHorizon && piece.end.isBefore(start))
       DataLoss.ofPositions(
         s"what comes before 'endingPosition' in $shard is past the stream's retention",
@@ -136,6 +141,8 @@ final class StreamHistory(stream: ListedStream) {
         Right(Option.when(start != extent.end)(BatchSnapshot.Slice(range, oldest, extent.newest, extent.size)))
     }
   }
+
+  private def mayHaveLost = stream.createdMillis < now - stream.retention.toMillis
 
   private def exactEnd(shard: ShardKey, from: ShardPosition, to: ShardPosition): ShardEnds.Extent = to match {
     case AtTimestamp(time) => ends.at(shard, from, time, now)

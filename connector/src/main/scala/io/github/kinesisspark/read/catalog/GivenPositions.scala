@@ -2,6 +2,8 @@ package io.github.kinesisspark.read.catalog
 
 import java.time.Instant
 
+import scala.concurrent.duration._
+
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
@@ -43,6 +45,19 @@ final class GivenPositions(option: String, stream: ListedStream) {
     kept(begin.map { case (id, position) => id -> (if (gone(id)) ShardEnd else position) })
   }
 
+  /** Where a streaming query begins: also fails for times of single shards, as [[checkStart]] does. An idle shard of an offset is at an old time
+    * for long.
+    *
+    * @throws OptionException where a time is in the future
+    */
+  def beginQuery(asked: StartingPosition.Shards, now: Long): Vector[(String, ShardPosition)] = {
+    val positions = begin(asked)
+    val times     = positions.collect { case (id, AtTimestamp(time)) => GivenTime(time, Some(id)) }
+    val oldest    = now - stream.retention.toMillis
+    checkStart(if (asked.createdMillis.isEmpty) times else times.filter(_.millis >= oldest), now)
+    positions
+  }
+
   /** Where to end.
     *
     * @throws OffsetException as [[begin]]
@@ -80,6 +95,13 @@ final class GivenPositions(option: String, stream: ListedStream) {
         )
       )
     checkKept(times, now)
+    awaitPresent(times, now)
+  }
+
+  /** Waits where one of these times is in the service's present second: it refuses a time that has not come. What is later than that is left out. */
+  def awaitPresent(times: Vector[GivenTime], now: Long): Unit = {
+    val present = times.map(_.millis).filterNot(ShardEnds.isFuture(_, now))
+    present.maxOption.filter(_ > now).foreach(latest => runtime.waits.sleep((latest - now).millis))
   }
 
   /** Fails, or warns, if the stream may have lost records that came after one of these times. A stream that is younger than its retention has
@@ -182,6 +204,9 @@ object GivenPositions {
   final case class GivenTime(millis: Long, shard: Option[String] = None) {
     override def toString: String = shard.fold("")(id => s"$id at ") + Instant.ofEpochMilli(millis).toString
   }
+
+  /** Whether it names a record. */
+  def isNumber(position: ShardPosition): Boolean = numberOf(position).nonEmpty
 
   private def numberOf(position: ShardPosition): Option[SequenceNumber] = position match {
     case AfterSequenceNumber(n)                  => Some(n)

@@ -206,7 +206,7 @@ final class ListedStream private (
         openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         list()
-        givenStart.begin(asked)
+        givenStart.beginQuery(asked, serviceTime())
     }
 
   private def givenStart = new GivenPositions("startingPosition", this)

@@ -20,10 +20,13 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
     *
     * @param now by the service's clock: what arrives later isn't waited for
     */
-  def tip(shard: ShardKey, from: ShardPosition, now: Long): Extent = {
+  def tip(shard: ShardKey, from: ShardPosition, now: Long): Extent = tip(shard, from, now, isFuture(_, now))
+
+  /** @param isTooLate by the time of arrival */
+  private def tip(shard: ShardKey, from: ShardPosition, now: Long, isTooLate: Long => Boolean): Extent = {
     val looks = probes(shard.stream)
 
-    def isLate(record: Probe.Record) = isFuture(record.arrivalMillis, now)
+    def isLate(record: Probe.Record) = isTooLate(record.arrivalMillis)
     def isDone(probe: Probe)         = probe.isTip || probe.records.exists(isLate)
     def done(last: Probe): Extent    = last.records.indexWhere(isLate) match {
       case -1 =>
@@ -66,7 +69,8 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
       probe.records.headOption match {
         case Some(first)         => Extent(AtSequenceNumber(first.number), Some(time))
         case None if probe.isEnd => Extent(ShardEnd, None)
-        case None                => tip(shard, from, now)
+        // What arrives from now on comes after the time, too.
+        case None => tip(shard, from, now, _ >= time)
       }
     }
 

@@ -22,6 +22,7 @@ import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartition
   * Used by the query's own thread only.
   */
 private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMode {
+  import MicroBatchMode._
   import source.{catalog, offsets, readers, retention, runtime}
 
   private lazy val isAlone = source.host.isAlone
@@ -150,7 +151,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     ) match {
       case Decision.Wait =>
         show(Map.empty, Map.empty)
-        readers.pause()
+        readers.pause(state.pace.pause.max(LeastPause))
         None
       case Decision.Ends(slices)             => ending(slices)
       case Decision.Probe(slices, questions) =>
@@ -203,7 +204,8 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   private def tasksOf(batch: PlannedBatch) = {
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(batch.end)
-    retention.reportGaps(batch.start)
+    // Streams that the batch began with were complete up to its end.
+    retention.reportGaps(KinesisOffset(batch.end.streams ++ batch.start.streams))
     val ranges   = source.removed.readable(batch.start.rangesTo(batch.end), batch.end)
     val hashKeys =
       if (source.options.deaggregate) source.hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
@@ -222,4 +224,10 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   override def commit(): Unit = happened(Committed)
 
   override def stop(): Unit = happened(Stopped)
+}
+
+private object MicroBatchMode {
+
+  /** From one planning that holds records back to the next. */
+  private val LeastPause = 10.millis
 }

@@ -9,7 +9,13 @@ import scala.jdk.CollectionConverters._
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.core.SdkBytes
-import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse, Record}
+import software.amazon.awssdk.services.kinesis.model.{
+  GetRecordsRequest,
+  GetRecordsResponse,
+  GetShardIteratorRequest,
+  GetShardIteratorResponse,
+  Record
+}
 
 import io.github.kinesisspark.Generators.{number, shard}
 import io.github.kinesisspark.JvmRuntime.runtime
@@ -21,10 +27,19 @@ import io.github.kinesisspark.read.reader.StubKinesis
 class ShardEndsSpec extends AnyFunSpec with Matchers {
 
   /** Where a shard ends at a time, if it has records that arrived at these. */
-  private def tipAt(now: Long, arrivals: Long*) = {
+  private def tipAt(now: Long, arrivals: Long*) = endsOf(arrivals).tip(shard(0), TrimHorizon, now)
+
+  /** Records come once nothing was found at a time. */
+  private def endsOf(arrivals: Seq[Long]) = {
     val client = new StubKinesis {
+      override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
+        CompletableFuture.completedFuture(
+          GetShardIteratorResponse.builder.shardIterator(request.shardIteratorTypeAsString).build
+        )
+
       override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
-        val records = arrivals.zipWithIndex.map { case (at, i) =>
+        val there   = if (request.shardIterator == "AT_TIMESTAMP") Nil else arrivals
+        val records = there.zipWithIndex.map { case (at, i) =>
           Record.builder
             .sequenceNumber(number(i + 1L).text)
             .partitionKey("key")
@@ -35,14 +50,21 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
         CompletableFuture.completedFuture(
           GetRecordsResponse.builder
             .records(records.asJava)
-            .nextShardIterator("iterator")
+            .nextShardIterator(request.shardIterator)
             .millisBehindLatest(0L)
             .build
         )
       }
     }
     val retry = DirectoryRetry(CallRetries.default.within(10.seconds), () => true, observer = CallObserver.warning)
-    new ShardEnds(_ => new ShardProbes(client, retry)).tip(shard(0), TrimHorizon, now)
+    new ShardEnds(_ => new ShardProbes(client, retry))
+  }
+
+  describe("the end of a shard at a time") {
+    it("is before the records that come while it is looked for, which belong to a read that begins at the time") {
+      endsOf(Seq(1000, 2000, 5200)).at(shard(0), TrimHorizon, time = 3000, now = 5000).end shouldBe
+        AfterSequenceNumber(number(2))
+    }
   }
 
   describe("the end of a shard where records arrive while it is looked for") {

@@ -65,6 +65,25 @@ final class ReaderPromisesSpec extends TestkitSuite(KinesisServerConfig(futureTi
     }
   }
 
+  describe("a time within the service's present second, by a clock that is ahead") {
+    it("is waited for, as start of a streaming query and as end of a batch read") {
+      val stream = newStream(shards = 1)
+      val few    = put(stream, "few", 10)
+      def soon() = {
+        eventually(serverClock.millis % 1000 should be < 100L)
+        Instant.ofEpochMilli(serverClock.millis / 1000 * 1000 + 900)
+      }
+      texts(backfill(stream, "endingPosition" -> s"AT_TIMESTAMP:${soon()}")).sorted shouldBe few.sorted
+      val log   = new BatchLog
+      val begin = soon()
+      running(load(stream, "startingPosition" -> s"AT_TIMESTAMP:$begin"), checkpoint())(log.add) { _ =>
+        eventually(serverClock.millis should be > begin.toEpochMilli)
+        val late = put(stream, "late", 10)
+        eventually(log.texts.sorted shouldBe late.sorted)
+      }
+    }
+  }
+
   describe("a streaming query that starts AT_TIMESTAMP in the future") {
     it("is refused at its start with an error that names option and time, as a batch read is") {
       val stream  = newStream(shards = 1)

@@ -6,7 +6,7 @@ import java.time.{Duration, Instant}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-import io.github.kinesisspark.StreamPositions
+import io.github.kinesisspark.{CapturedLogs, StreamPositions}
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.it.TestStream
@@ -15,7 +15,7 @@ import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.testkit.model.{SequenceNumber => MadeNumber}
 
 /** Tests batch reads over days: the ranges they skip, their statistics, and the positions they refuse. */
-class BatchLimitsSpec extends TestkitSuite {
+class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
   private def time(): Instant = Instant.ofEpochMilli(serverClock.millis)
 
   private def pass(hours: Double): Instant = {
@@ -86,7 +86,7 @@ class BatchLimitsSpec extends TestkitSuite {
       val (strict, lenient) = (backfill(stream), backfill(stream, "failOnDataLoss" -> "false"))
       Seq(strict, lenient).foreach(_.count() shouldBe 15)
       pass(hours = 21)
-      val filter = s"approximateArrivalTimestamp >= timestamp'${until.minus(Duration.ofHours(2))}'"
+      val filter = s"approximateArrivalTimestamp >= timestamp'${until.minus(Duration.ofHours(1))}'"
       refusal(strict.where(filter)).getMessage should include("KINESIS_DATA_LOSS")
       lenient.where(filter).count() shouldBe 5
     }
@@ -172,6 +172,9 @@ class BatchLimitsSpec extends TestkitSuite {
         refusal(backfill(stream, option -> past)).getMessage should (startWith("[KINESIS_DATA_LOSS]") and include(
           s"'$option' ($first at $old) is past the retention"
         ))
+      failureOf(start(stream, checkpoint(), new BatchLog, "startingPosition" -> past)).getMessage should include(
+        s"[KINESIS_DATA_LOSS] 'startingPosition' ($first at $old) is past the retention"
+      )
       texts(backfill(stream, "startingPosition" -> past, "failOnDataLoss" -> "false")) should have size 20
       backfill(stream, "startingPosition" -> past, "endingPosition" -> past).count() shouldBe 0
     }
@@ -192,6 +195,16 @@ class BatchLimitsSpec extends TestkitSuite {
       texts(backfill(stream, "startingPosition" -> old, "failOnDataLoss" -> "false")).size shouldBe 10
       val query = start(stream, checkpoint(), new BatchLog, "startingPosition" -> old)
       failureOf(query).getMessage should include("[KINESIS_DATA_LOSS] 'startingPosition' is past the retention")
+    }
+
+    it("a position after the last record of a shard that has none left is warned of, as it may be no record's number") {
+      val stream = newStream(shards = 1)
+      put(stream, "a", 10)
+      val end = now(stream)
+      pass(hours = 30)
+      val (count, said) = withLogs(backfill(stream, "endingPosition" -> end).count())
+      count shouldBe 0
+      said should include(s"if there was anything, is past the stream's retention")
     }
 
     it("records that expire between two actions fail the second, or are left out with failOnDataLoss=false") {

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.it.source
 
-import java.nio.file.Path
+import java.nio.file.{Files, Path}
 import java.time.Duration
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
@@ -240,6 +240,21 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       }
       val more = put(stream, "more", 20)
       running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ late ++ more).sorted))
+    }
+
+    it("fail the query also where its first batch was not committed, and runs again first") {
+      val stream = newStream(shards = 5)
+      val at     = checkpoint()
+      running(load(stream, "startingPosition" -> "LATEST"), at)(new BatchLog().add) { query =>
+        eventually(Files.exists(at.resolve("commits").resolve("0")) shouldBe true)
+        query.stop()
+      }
+      eraseCommit(at, 0)
+      put(stream, "lost", 20)
+      clock.advance(Duration.ofHours(26))
+      put(stream, "late", 100)
+      clock.advance(Duration.ofMinutes(23 * 60 + 30))
+      failureOf(start(stream, at)).getMessage should (include("KINESIS_DATA_LOSS") and include("retention of 24 hours"))
     }
 
     it("are none if the query was stopped for less time, or ran for longer on an idle stream") {
