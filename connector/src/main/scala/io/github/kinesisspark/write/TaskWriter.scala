@@ -11,7 +11,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{Linger, StreamRef}
-import io.github.kinesisspark.runtime.{Timer, TryLock, WaitingQueue}
+import io.github.kinesisspark.runtime.{TryLock, WaitingQueue}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits, Totals}
 
@@ -123,7 +123,7 @@ private[write] final class TaskWriter(
     // It may be listing shards.
     timer.end()
     lock.take()
-    (timed ++ woken).foreach(_.timer.cancel())
+    (timed ++ woken).foreach(_.cancel())
     try underWay.values.foreach(_.cancel(true))
     finally lock.free()
   }
@@ -162,8 +162,8 @@ private[write] final class TaskWriter(
     // A moment without memory or threads may end a timer.
     def isLate(timer: Timed) = timer.at > at || runtime.clock.nanos() - began - timer.at > LongestWait.toNanos
     if (before.forall(isLate)) {
-      before.foreach(_.timer.cancel())
-      Some(Timed(at, writers.after(wait)(tick(wait.min(LongestWait))(work))))
+      before.foreach(_.cancel())
+      Some(new Timed(at, wait)(work))
     } else before
   }
 
@@ -182,14 +182,31 @@ private[write] final class TaskWriter(
 
   private def isOverdue = packing.rows < overdue
 
-  /** Comes again where the task's thread holds the lock now. */
-  private def tick(again: FiniteDuration)(work: => Unit): Unit =
-    if (
-      !onTimer {
-        work
-        startTimers()
+  /** Work for later. Comes again where the task's thread holds the lock then, and after twice as long each time. One that has been cancelled does nothing,
+    * though its time may have come.
+    *
+    * @param at when it is due, since the task began
+    */
+  private final class Timed(val at: Long, wait: FiniteDuration)(work: => Unit) {
+    @volatile private var isOver = false
+    @volatile private var next   = writers.after(wait)(tick(wait.max(ShortestWait)))
+
+    def cancel(): Unit = {
+      isOver = true
+      next.cancel()
+    }
+
+    private def tick(again: FiniteDuration): Unit = {
+      val isDone = isOver || onTimer {
+        if (!isOver) {
+          isOver = true
+          work
+          startTimers()
+        }
       }
-    ) writers.after(again)(tick(again)(work)): Unit
+      if (!isDone) next = writers.after(again)(tick((again * 2).min(LongestWait)))
+    }
+  }
 
   /** Rows that waited for others while a call was under way may wait no longer. A task's thread that is at work takes answers itself. */
   private def onAnswer(): Unit = if (!answers.isEmpty) onTimer {
@@ -333,13 +350,13 @@ private object TaskWriter {
   /** @param answer or what broke on this side, where no answer could be made of the call */
   private final case class Answered(call: Long, answer: Either[Throwable, CallAnswer], millis: Long)
 
-  /** @param at in nanoseconds since the writer began */
-  private final case class Timed(at: Long, timer: Timer)
-
   private final case class Counted(totals: Totals, times: CallTimes, rows: Long)
 
   // A killed task must not wait for an answer to notice it.
   private val LongestWait = 500.millis
+
+  /** Of a timer, for the lock. */
+  private val ShortestWait = 1.milli
 
   /** A tenth of a call's records, so that a call is made when there is enough for it. */
   private val BlockRows  = SizeLimits.MaxRecords / 10

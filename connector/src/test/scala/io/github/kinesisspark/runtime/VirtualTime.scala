@@ -16,8 +16,12 @@ final class VirtualTime(seed: Long = 1) {
   private final class Due(val at: Long, val number: Long, val work: () => Unit) extends Timer {
     private var isCancelled     = false
     override def cancel(): Unit = isCancelled = true
+    def isToCome: Boolean       = !isCancelled
     def run(): Unit             = if (!isCancelled) work()
   }
+
+  /** What is to come. */
+  def pending: Int = due.count(_.isToCome)
 
   private def add(after: Long, work: () => Unit): Timer = {
     number += 1

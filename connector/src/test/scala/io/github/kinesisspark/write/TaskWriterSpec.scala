@@ -14,8 +14,10 @@ import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.HeldMonitors
 import io.github.kinesisspark.aggregation.Aggregator
+import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{CallRetries, Linger, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
+import io.github.kinesisspark.runtime.VirtualTime
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send._
 
@@ -137,6 +139,39 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.flush()
     s.sizes shouldBe Vector(500, 100)
     s.writer.rows shouldBe 600
+  }
+
+  it("a task writer has one timer for held rows, and one for refused ones, however long its task has waited") {
+    val time = new VirtualTime
+    import time.runtime
+    val refused =
+      RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
+    var calls                       = 0
+    def put(entries: Vector[Entry]) = {
+      calls += 1
+      val answer = new CompletableFuture[CallAnswer]
+      val taken  = Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId))
+      val each   = if (calls % 2 == 1) taken.updated(0, refused) else taken
+      runtime.timers.schedule(600.millis.toNanos)(answer.complete(CallAnswer.PerRecord(each)): Unit)
+      answer
+    }
+    val retries = CallRetries.default.within(60.seconds)
+    val writer  = new TaskWriter(
+      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 1, retries)),
+      new Packing.Plain,
+      (_, entries) => put(entries),
+      _ => (),
+      () => false,
+      Some(Linger.of(100.millis)),
+      new WriterRuntime(new KinesisClients((_, _) => fail("no client is needed")))
+    )
+    def large(row: Int) = new Entry(events, s"key-$row", None, new Array[Byte](300 << 10), RowId("run", 0, row.toLong))
+    for (row <- 0 until 12) {
+      writer.write(large(row))
+      // But for the answer.
+      (time.pending - 1) should be <= 2
+    }
+    writer.close()
   }
 
   it("a task writer resends a refused row though no further row arrives") {

@@ -22,6 +22,7 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
   private var closed    = false
   private var beingRead = 0L
   private var complete  = 0L
+  private var requested = Option.empty[MemoryBudget.Request]
 
   private val waiting = new AtomicInteger
 
@@ -49,20 +50,29 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
 
   def look(): Unit = seen = passed.get
 
-  /** Gives all memory back that nobody has taken over. */
+  /** Gives all memory back that nobody has taken over, and asks for none any more: what waits would hold up the source's other readers. */
   override def close(): Unit = {
-    val bytes = synchronized {
+    val (bytes, request) = synchronized {
       val all = beingRead + complete
       closed = true
       beingRead = 0
       complete = 0
-      all
+      (all, requested)
     }
+    request.foreach(_.withdraw())
     memory.giveBack(bytes)
   }
 
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
     (to: Subscriber[_ >: ByteBuffer]) => bytes.subscribe(new Passage(to))
+
+  private def awaits(request: MemoryBudget.Request): Unit = {
+    val isLate = synchronized {
+      requested = Some(request)
+      closed
+    }
+    if (isLate) request.withdraw()
+  }
 
   private def granted(bytes: Long): Unit = {
     val isLate = synchronized {
@@ -130,12 +140,12 @@ final class EventMemoryGate(memory: MemoryBudget.Account) extends ResponseFilter
         wanted.get > 0 && {
           begun = Some(length)
           waiting.incrementAndGet()
-          memory.take(MemoryBudget.forDecoding(_, length, Forms)) { bytes =>
+          awaits(memory.take(MemoryBudget.forDecoding(_, length, Forms)) { bytes =>
             granted(bytes)
             waiting.decrementAndGet()
             enlarged = true
             run()
-          }
+          })
           true
         }
       case EventFraming.More =>

@@ -13,6 +13,7 @@ import io.github.kinesisspark.aws.Backoff
   * | answer to a turn | share | next turn |
   * |---|---|---|
   * | some refused | times the part that was taken, between 1/2 and 19/20, plus 1/50 | after a wait with full jitter as well |
+  * | some refused for another reason | as before | after a wait with full jitter |
   * | all taken, the n-th time in a row | n/20 more | when the turn has paid for itself |
   * | the share has reached 8 | the throttle is removed | |
   *
@@ -62,9 +63,11 @@ final case class ShardThrottle(
     *
     * @param taken   as [[ShardThrottle.cost]]
     * @param refused by the shard's limits, as [[ShardThrottle.cost]]
+    * @param isClean nothing was refused for another reason
     */
-  def returned(taken: Double, refused: Double): ShardThrottle =
-    if (refused == 0) copy(underWay = false, share = share + Step * (clean + 1), clean = clean + 1, refusals = 0)
+  def returned(taken: Double, refused: Double, isClean: Boolean): ShardThrottle =
+    if (refused == 0 && !isClean) copy(underWay = false, clean = 0)
+    else if (refused == 0) copy(underWay = false, share = share + Step * (clean + 1), clean = clean + 1, refusals = 0)
     else {
       val part = math.min(GentlestCut, math.max(HardestCut, taken / (taken + refused)))
       copy(underWay = false, share = share * part + Floor, clean = 0)

@@ -91,8 +91,9 @@ object ShardThrottles {
     val taken   = own.iterator.collect { case (r, _: RecordAnswer.Taken) => ShardThrottle.cost(r.entry) }.sum
     val refused =
       own.iterator.collect { case (r, a: RecordAnswer.Refused) if a.isThrottling => ShardThrottle.cost(r.entry) }.sum
-    val turned = throttle.returned(taken, refused)
-    if (own.exists(_._2.isInstanceOf[RecordAnswer.Refused])) turned.backOff(taken > 0, now, chance) else turned
+    val isClean = !own.exists(_._2.isInstanceOf[RecordAnswer.Refused])
+    val turned  = throttle.returned(taken, refused, isClean)
+    if (!isClean) turned.backOff(taken > 0, now, chance) else turned
   }
 }
 
@@ -102,9 +103,10 @@ object ShardThrottles {
   *
   * It only serves the pace, so that listing shards (another call, another permission) isn't worth it.
   *
-  * @param spans by the least hash key of each
+  * @param spans  by the least hash key of each
+  * @param firsts that key, by shard
   */
-final case class ShardSpans private (spans: TreeMap[BigInt, ShardSpans.Span]) {
+final case class ShardSpans private (spans: TreeMap[BigInt, ShardSpans.Span], firsts: Map[String, BigInt]) {
   import ShardSpans._
 
   def shardOf(hashKey: BigInt): Option[String] =
@@ -113,16 +115,20 @@ final case class ShardSpans private (spans: TreeMap[BigInt, ShardSpans.Span]) {
   def addChildren(hashKey: BigInt, shardId: String): ShardSpans =
     if (shardOf(hashKey).contains(shardId)) this
     else {
-      val (own, others) = spans.partition(_._2.shardId == shardId)
-      val first         = own.headOption.fold(hashKey)(_._1.min(hashKey))
-      val last          = own.headOption.fold(hashKey)(_._2.last.max(hashKey))
-      val apart         = others.filter { case (start, span) => start > last || span.last < first }
-      ShardSpans(apart.updated(first, Span(last, shardId)))
+      val own   = firsts.get(shardId)
+      val first = own.fold(hashKey)(_.min(hashKey))
+      val last  = own.fold(hashKey)(start => spans(start).last.max(hashKey))
+      // Spans lie apart: of those that begin before it, only the last can reach into it.
+      val within = spans.rangeTo(last).rangeFrom(first) ++ spans.rangeTo(first).lastOption.filter(_._2.last >= first)
+      ShardSpans(
+        (spans -- within.keys).updated(first, Span(last, shardId)),
+        (firsts -- within.valuesIterator.map(_.shardId)).updated(shardId, first)
+      )
     }
 }
 
 object ShardSpans {
   final case class Span(last: BigInt, shardId: String)
 
-  val unknown: ShardSpans = ShardSpans(TreeMap.empty[BigInt, Span])
+  val unknown: ShardSpans = ShardSpans(TreeMap.empty[BigInt, Span], Map.empty)
 }

@@ -64,6 +64,20 @@ class EventMemoryGateSpec extends AnyFunSpec with Matchers with ScalaCheckProper
     }
   }
 
+  it("a gate that is closed asks for no memory any more, so that readers behind it get theirs") {
+    val s     = new Scene(message(40 * KB), Seq(16))
+    val third = s.member.account()
+    s.other.take(_ => s.budget.capacity - s.budget.used - KB)(_ => ())
+    s.request(1)
+    s.account.isWaiting shouldBe true
+    var granted = 0L
+    third.take(_ => KB / 2L)(granted += _)
+    granted shouldBe 0
+    s.gate.close()
+    s.account.isWaiting shouldBe false
+    granted shouldBe KB / 2
+  }
+
   private def cut(bytes: Array[Byte], pieces: Seq[Int]): Vector[ByteBuffer] = {
     val ends = pieces.scanLeft(0)(_ + _).map(_.min(bytes.length)) :+ bytes.length
     ends.sliding(2).collect { case Seq(from, to) if from < to => ByteBuffer.wrap(bytes, from, to - from) }.toVector

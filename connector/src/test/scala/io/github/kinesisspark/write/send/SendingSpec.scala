@@ -137,6 +137,20 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       next.entries.size should be > 150
     }
 
+    it("waits longer each time, also where no limit of its shard is the reason") {
+      val failure = Refused("InternalFailure", "Internal service failure.")
+      def waits(before: Sending, now: Long, times: Int): Vector[Long] = if (times == 0) Vector.empty
+      else {
+        val (next, call) = sentOne(before, now)
+        val after        = answered(next, call, PerRecord(Vector(failure)), now)
+        val due          = after.wakeAt(pressed = true).value
+        (due - now) +: waits(after, due, times - 1)
+      }
+      val all = waits(holding(entries(1)), now = 0, times = 10)
+      all.head should be <= 100L
+      all.last should be >= 2000L
+    }
+
     it("fails the task after maxRetryDuration, with shard, error code and number of attempts") {
       val (first, call) = sentOne(holding(entries(1)))
       val after         = answered(first, call, PerRecord(Vector(rateExceeded(shard))))
@@ -338,14 +352,14 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     it("regains its quota within two seconds, and eight times that within five") {
       val entry1    = entry(0, "a")
       val throttled = (0 until 200).foldLeft(ShardThrottle(0))((throttle, _) =>
-        throttle.take(PendingRecord(entry1)).depart(0).returned(0, 1)
+        throttle.take(PendingRecord(entry1)).depart(0).returned(0, 1, isClean = false)
       )
       throttled.share should be < 0.05
 
       /** Seconds of turns until the throttle has this share. */
       def secondsTo(share: Double) = Iterator
         .iterate((throttled, 0)) { case (throttle, n) =>
-          (throttle.take(PendingRecord(entry1)).depart(0).returned(1, 0), n + 1)
+          (throttle.take(PendingRecord(entry1)).depart(0).returned(1, 0, isClean = true), n + 1)
         }
         .dropWhile(_._1.share < share)
         .next()
