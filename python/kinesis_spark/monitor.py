@@ -212,17 +212,21 @@ class Alert:
 class _Query:
     """A query that runs or has failed: its latest samples, and when it last reported or, before that, started.
 
+    `latest` is the sample of its last report, which may be that it is idle: then it is not one of `samples`.
+
     Before its first report nobody knows whether it reads from Kinesis, so it counts as one that does.
     """
 
     name: str
     seen: float
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_MOST_SAMPLES))
+    latest: Sample | None = None
     reads_kinesis: bool = True
     failure: str | None = None
 
     def take(self, sample: Sample) -> None:
         """Take up its latest sample; one that has become old loses what only the present is looked at for."""
+        self.latest = sample
         self.samples.append(sample)
         if len(self.samples) > _MOST_DETAILED:
             old = self.samples[-_MOST_DETAILED - 1]
@@ -231,7 +235,7 @@ class _Query:
 
     def due(self) -> float:
         """When its next report is due, by its trigger."""
-        sources = self.samples[-1].sources if self.samples else ()
+        sources = self.latest.sources if self.latest else ()
         return self.seen + max((source.trigger for source in sources), default=timedelta(0)).total_seconds()
 
     def silence(self, now: float) -> timedelta:
@@ -240,7 +244,7 @@ class _Query:
         return silent if silent > _LONGEST_SILENCE else timedelta(0)
 
     def reported_lag(self) -> timedelta:
-        return self.samples[-1].lag if self.samples else timedelta(0)
+        return self.latest.lag if self.latest else timedelta(0)
 
     def lag(self, now: float) -> timedelta:
         """Its lag: nobody knows of records that arrived after its last report."""
@@ -330,7 +334,7 @@ class KinesisMonitor:
         if self._fetched is not None:
             self._start()
         elif spark is not None:
-            self._listener = _listener(self)
+            self._listener = _listener(self, spark)
             spark.streams.addListener(self._listener)
             for query in spark.streams.active:
                 self.started(str(query.id), query.name)
@@ -398,11 +402,22 @@ class KinesisMonitor:
             if sample.sources:
                 query.take(sample)
 
-    def idle(self, query: str) -> None:
-        """Note that a query has reported that there is nothing to read."""
+    def idle(self, query: str, progress: Any = None) -> None:  # noqa: ANN401  (as for `observe`)
+        """Note that a query has reported that there is nothing to read.
+
+        Args:
+            query: its id.
+            progress: its last progress, whose metrics count from now on. It is no micro-batch, so no sample is added.
+        """
+        found, now = progress_of(progress), self._clock()
         with self._lock:
-            if query in self._queries:
-                self._queries[query].seen = self._clock()
+            known = self._queries.get(query)
+            if known is None:
+                return
+            known.seen = now
+            if found["sources"]:
+                sample = _sample(found, now, known.samples[-1] if known.samples else None)
+                known.latest = sample if sample.sources else known.latest
 
     def ended(self, query: str, exception: str | None = None) -> None:
         """Take up that a query has ended. One that failed keeps its samples until it starts again or ten others failed.
@@ -464,7 +479,7 @@ class KinesisMonitor:
         now = self._clock()
         with self._lock:
             running = [q for q in self._queries.values() if q.failure is None]
-            latest = [(q.name, q.samples[-1], q.silence(now)) for q in running if q.samples]
+            latest = [(q.name, q.latest, q.silence(now)) for q in running if q.latest]
             failed = [(q.name, q.failure) for q in self._queries.values() if q.failure is not None]
         return _monitor_tables.of(latest, failed, shards)
 
@@ -614,7 +629,7 @@ def _exception(query: Any) -> str | None:  # noqa: ANN401  (a query of Spark Con
     return None if found is None else str(found)
 
 
-def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
+def _listener(monitor: KinesisMonitor, spark: SparkSession) -> StreamingQueryListener:
     """Hands Spark's events on. A failure here must not reach Spark's thread, which other listeners share."""
     # Only here, so that the package can be imported without PySpark.
     from pyspark import SparkContext
@@ -641,7 +656,12 @@ def _listener(monitor: KinesisMonitor) -> StreamingQueryListener:
                 _LOG.exception("progress could not be taken up")
 
         def onQueryIdle(self, event: Any) -> None:  # noqa: ANN401, N802
-            monitor.idle(str(event.id))
+            try:
+                # Spark adds a progress to the query's own before it posts this event, which has none.
+                query = spark.streams.get(str(event.id))
+                monitor.idle(str(event.id), query and query.lastProgress)
+            except Exception:  # noqa: BLE001
+                _LOG.exception("progress of an idle query could not be taken up")
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: ANN401, N802
             monitor.ended(str(event.id), event.exception)

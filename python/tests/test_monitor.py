@@ -185,6 +185,32 @@ def test_an_idle_or_ended_query_is_not_reported_for_no_progress(monitor: Kinesis
     assert alerts == []
 
 
+@pytest.mark.parametrize(("idle_lag_s", "kinds"), [(0, []), (120, ["lag"])])
+def test_an_idle_query_is_reported_by_the_lag_of_its_latest_progress_which_is_no_batch(
+    monitor: KinesisMonitor, clock: Clock, idle_lag_s: float, kinds: list[str]
+) -> None:
+    alerts: list[Alert] = []
+    monitor.on_lag(above="1 minute", lasting="5 minutes", call=alerts.append)
+    monitor.observe(progress(10 if idle_lag_s else 90))
+    for clock.now in range(10, 600, 10):
+        monitor.idle("q-1", progress(idle_lag_s, batch=1))
+        monitor.check()
+    assert [a.kind for a in alerts] == kinds
+    assert [sample.batch for sample in monitor.samples()] == [0]
+    assert str(timedelta(seconds=idle_lag_s)) in monitor._repr_html_()
+
+
+def test_a_query_that_is_idle_from_its_start_is_reported_by_its_lag(monitor: KinesisMonitor, clock: Clock) -> None:
+    alerts: list[Alert] = []
+    monitor.on_lag(above="1 minute", lasting="1 minute", call=alerts.append)
+    monitor.started("q-1", "orders")
+    for clock.now in range(0, 200, 10):
+        monitor.idle("q-1", progress(90))
+        monitor.check()
+    assert [a.kind for a in alerts] == ["lag"]
+    assert monitor.samples() == []
+
+
 def test_a_query_that_fails_is_reported_once_with_its_name_and_exception(monitor: KinesisMonitor, clock: Clock) -> None:
     alerts: list[Alert] = []
     monitor.on_failure(alerts.append).on_no_progress("1 minute", print).on_lag("1 minute", "1 minute", print)
@@ -423,6 +449,28 @@ def test_a_running_query_is_watched_and_forgotten_when_it_ends(
         query.stop()
         assert query.awaitTermination(PATIENCE_S)
     finally:
+        monitor.stop()
+
+
+def test_a_query_all_of_whose_reads_fail_is_reported_as_behind_though_it_runs_no_batch(
+    spark: SparkSession, kinesis: LocalKinesis, tmp_path: Path
+) -> None:
+    kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(30)])
+    spark.conf.set("spark.sql.streaming.noDataProgressEventInterval", "1000")
+    alerts: SimpleQueue[Alert] = SimpleQueue()
+    monitor = kinesis_spark.KinesisMonitor(spark)
+    try:
+        writer = read_stream(spark, kinesis.options("events")).writeStream.format("noop").queryName("refused")
+        query = writer.option("checkpointLocation", str(tmp_path)).start()
+        until(lambda: sum(sample.rows for sample in monitor.samples("refused")) == 30, query)
+        kinesis.add_fault("ProvisionedThroughputExceededException", action="GetRecords")
+        monitor.on_lag(above="15 seconds", lasting="1 second", call=alerts.put)
+        alert = alerts.get(timeout=PATIENCE_S)
+        assert (alert.kind, alert.query) == ("lag", "refused")
+        assert query.isActive
+        query.stop()
+    finally:
+        spark.conf.unset("spark.sql.streaming.noDataProgressEventInterval")
         monitor.stop()
 
 
