@@ -239,6 +239,46 @@ def test_the_alert_rules_fire_as_their_unit_tests_say(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+# A continuous query of one application, and scheduled runs of another.
+OF_JOBS = """
+rule_files: [prometheus-alerts.yaml]
+evaluation_interval: 15s
+tests:
+  - name: the end of a query is reported, and that of a run of an application that is left out is not
+    interval: 15s
+    input_series:
+      - {series: metrics_orders_driver_kinesis_a_maxMillisBehindLatest_Value, values: 200x40 stale _x100}
+      - {series: metrics_nightly_driver_kinesis_a_maxMillisBehindLatest_Value, values: 200x40 stale _x100}
+    promql_expr_test:
+      - expr: count by (series) (ALERTS{alertname="KinesisQueryEnded",alertstate="firing"})
+        eval_time: 15m
+        exp_samples: [{labels: '{series="metrics_orders_driver_kinesis_a_maxMillisBehindLatest_Value"}', value: 1}]
+  - name: runs of an application that is left out do not hide that no other query has begun
+    interval: 15s
+    input_series:
+      - {series: metrics_nightly_driver_kinesis_a_maxMillisBehindLatest_Value, values: 200x100}
+    promql_expr_test:
+      - expr: count by (alertname) (ALERTS{alertstate="firing"})
+        eval_time: 15m
+        exp_samples: [{labels: '{alertname="KinesisQueryMissing"}', value: 1}]
+"""
+
+
+def test_the_matcher_of_the_page_leaves_scheduled_runs_of_an_application_out(tmp_path: Path) -> None:
+    promtool = program_of_prometheus("promtool")
+    if promtool is None:
+        pytest.skip(NO_PROMETHEUS)
+    (matchers,) = re.findall(r"```promql\n\{(.+)\}\n```", PAGE)
+    (everything, _) = matchers.split(", ")
+    rules = ALERTS.read_text()
+    assert everything in rules
+    (tmp_path / ALERTS.name).write_text(rules.replace(everything, matchers))
+    (tmp_path / "of-jobs.yaml").write_text(OF_JOBS)
+    command = [promtool, "test", "rules", "of-jobs.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_the_queries_of_the_alert_rules_and_the_dashboard_are_promql() -> None:
     rules = [rule for group in yaml.safe_load(ALERTS.read_text())["groups"] for rule in group["rules"]]
     assert {tuple(rule) for rule in rules} == {("alert", "expr", "for", "labels", "annotations")}
