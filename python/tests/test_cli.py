@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -153,7 +154,7 @@ def test_lag_shows_what_a_query_has_not_read(
     caught_up = lines(run("lag", "--checkpoint", str(checkpoint), "--output", "json"))
     assert [shard["millisBehindLatest"] for shard in caught_up] == [0, 0]
     assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 0
-    (receipt, *_) = kinesis.put_records("events", [Record("key-0", b"new")] * 3)
+    (receipt, *_) = kinesis.put_records("events", [Record("key-0", b"new")])
     behind = lines(run("lag", "--checkpoint", str(checkpoint), "--output", "json"))
     assert [s["shardId"] for s in behind if s["millisBehindLatest"] > 0] == [receipt.shard_id]
     assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 2
@@ -167,6 +168,53 @@ def write_checkpoint(folder: Path, version: str, *lines: str) -> None:
 
 def offset_of(position: str) -> str:
     return f'{{"version":1,"streams":{{"arn":{{"created":1,"shards":{{"s":{position}}}}}}}}}'
+
+
+class Shards:
+    """A client of the service that has the given answers of GetRecords by shard, and no other shards."""
+
+    class exceptions:  # noqa: N801  (boto3's name)
+        class ResourceNotFoundException(Exception):  # noqa: N818
+            pass
+
+    def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
+        self.answers = answers
+
+    def get_shard_iterator(self, ShardId: str, **_: str) -> dict[str, str]:  # noqa: N803
+        if ShardId not in self.answers:
+            raise self.exceptions.ResourceNotFoundException
+        return {"ShardIterator": ShardId}
+
+    def get_records(self, ShardIterator: str, **_: int) -> dict[str, Any]:  # noqa: N803
+        return self.answers[ShardIterator]
+
+
+def test_the_lag_of_a_shard_with_one_unread_record_is_the_record_s_age() -> None:
+    arrived = datetime.now(timezone.utc) - timedelta(minutes=10)
+    record = {"ApproximateArrivalTimestamp": arrived}
+    client = Shards(
+        {
+            "last": {"MillisBehindLatest": 0, "Records": [record]},
+            "read": {"MillisBehindLatest": 0, "Records": []},
+            "old": {"MillisBehindLatest": 10**9, "Records": [record]},
+        }
+    )
+    target = service.Target("events", None, None, None)
+    last, old, read = service.lags(client, target, dict.fromkeys(client.answers, "1"))
+    assert (old.millis_behind, read.millis_behind) == (10**9, 0)
+    assert last.millis_behind is not None
+    assert 600_000 <= last.millis_behind < 700_000
+
+
+@pytest.mark.parametrize(("answers", "status"), [({}, 2), ({"s": {"MillisBehindLatest": 0, "Records": []}}, 0)])
+def test_a_shard_that_no_longer_exists_is_behind(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: dict[str, dict[str, Any]], status: int
+) -> None:
+    monkeypatch.setattr(service.Target, "client", lambda _: Shards(answers))
+    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
+    write_checkpoint(tmp_path, "v1", offset_of('"49"').replace('"arn"', f'"{arn}"'))
+    done = CliRunner().invoke(kinesis_spark, ["lag", arn, "--checkpoint", str(tmp_path), "--above", "60000"])
+    assert done.exit_code == status, done.output
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def lag(checkpoint: str, source: str | None, above: int | None, output: str, **o
     _show(
         output, ("shardId", "position", "millisBehindLatest"), [(s.shard, s.position, s.millis_behind) for s in found]
     )
-    if above is not None and any((shard.millis_behind or 0) > above for shard in found):
+    if above is not None and any(s.millis_behind is None or s.millis_behind > above for s in found):
         raise SystemExit(_BEHIND)
 
 

@@ -50,7 +50,7 @@ class Target:
 
 @dataclass(frozen=True)
 class ShardLag:
-    """How far a position is behind the newest record of a shard."""
+    """How far a position is behind the newest record of a shard; None if there is no such shard any more."""
 
     shard: str
     position: str
@@ -156,9 +156,16 @@ def lags(client: Any, target: Target, positions: dict[str, str]) -> Iterator[Sha
             continue
         try:
             place = client.get_shard_iterator(**target.name, ShardId=shard, **_start(position))["ShardIterator"]
-            yield ShardLag(shard, position, int(client.get_records(ShardIterator=place, Limit=1)["MillisBehindLatest"]))
+            yield ShardLag(shard, position, _millis_behind(client.get_records(ShardIterator=place, Limit=1)))
         except client.exceptions.ResourceNotFoundException:
             yield ShardLag(shard, position, None)
+
+
+def _millis_behind(answer: dict[str, Any]) -> int:
+    """How far a position is behind, by GetRecords from there, which reports 0 if it returns the last record."""
+    now, behind = datetime.now(timezone.utc), timedelta(milliseconds=answer["MillisBehindLatest"])
+    lag: timedelta = max([behind, *(now - record["ApproximateArrivalTimestamp"] for record in answer["Records"])])
+    return lag // timedelta(milliseconds=1)
 
 
 def _first(client: Any, target: Target, start: Position) -> list[dict[str, Any]]:  # noqa: ANN401
