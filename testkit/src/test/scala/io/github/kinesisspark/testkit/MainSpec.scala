@@ -8,6 +8,7 @@ import software.amazon.awssdk.services.kinesis.model.KinesisException
 
 import java.net.URI
 import java.nio.file.Files
+import java.util.concurrent.TimeUnit
 import scala.concurrent.duration._
 import scala.io.Source
 import scala.jdk.CollectionConverters._
@@ -56,6 +57,20 @@ class MainSpec extends AnyFunSpec with Matchers {
     } finally process.destroyForcibly()
   }
 
+  it("a process ends though a server that it has started is not closed") {
+    val command = Seq(
+      s"${System.getProperty("java.home")}/bin/java",
+      "-cp",
+      System.getProperty("java.class.path"),
+      "io.github.kinesisspark.testkit.UnclosedServer"
+    )
+    val process = new ProcessBuilder(command.asJava).inheritIO().start()
+    try {
+      process.waitFor(60, TimeUnit.SECONDS) shouldBe true
+      process.exitValue shouldBe 0
+    } finally process.destroyForcibly()
+  }
+
   it("--stream is parsed as name:shards") {
     Main.stream("a:4") shouldBe (("a", 4))
     Main.stream("a") shouldBe (("a", 1))
@@ -89,4 +104,9 @@ class MainSpec extends AnyFunSpec with Matchers {
     for (text <- Seq(s"222222222222:reader:AKIDU:s:$file", "111111111111:reader:AKIDU:s"))
       an[IllegalArgumentException] should be thrownBy Main.withUsers(Seq(one), Seq(text))
   }
+}
+
+/** A program that leaves its server open, after an answer: connections have their timeouts from a thread of the server. */
+object UnclosedServer extends App {
+  KinesisServer.start().endpoint.toURL.openConnection().getHeaderField(0)
 }

@@ -5,7 +5,7 @@ import org.eclipse.jetty.alpn.server.ALPNServerConnectionFactory
 import org.eclipse.jetty.http2.server.{HTTP2CServerConnectionFactory, HTTP2ServerConnectionFactory}
 import org.eclipse.jetty.server._
 import org.eclipse.jetty.util.ssl.SslContextFactory
-import org.eclipse.jetty.util.thread.QueuedThreadPool
+import org.eclipse.jetty.util.thread.{QueuedThreadPool, ScheduledExecutorScheduler}
 
 import java.net.URI
 import java.security.cert.Certificate
@@ -20,7 +20,8 @@ final private[testkit] class HttpServer(config: KinesisServerConfig, handlers: S
     val threads = new QueuedThreadPool(MaxThreads, MinThreads)
     threads.setName("kinesis-testkit")
     threads.setDaemon(true)
-    new Server(threads)
+    // Jetty's own scheduler would keep the JVM alive.
+    new Server(threads, new ScheduledExecutorScheduler("kinesis-testkit-timeouts", true), null)
   }
 
   private val plain =
