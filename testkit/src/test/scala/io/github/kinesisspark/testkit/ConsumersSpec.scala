@@ -71,6 +71,25 @@ class ConsumersSpec extends ServerSpec {
     ).streamDescriptionSummary.consumerCount shouldBe 20
   }
 
+  it("a stream with registered consumers is deleted only with EnforceConsumerDeletion") {
+    val stream = newStream(1)
+    register(stream, "reader")
+    def delete(enforce: Option[Boolean]): Unit = {
+      await(kinesis.deleteStream { (b: DeleteStreamRequest.Builder) =>
+        enforce.foreach(b.enforceConsumerDeletion(_)); b.streamName(stream); ()
+      })
+      ()
+    }
+    for (enforce <- Seq(None, Some(false)))
+      (the[ResourceInUseException] thrownBy delete(enforce)).awsErrorDetails.errorMessage should include(
+        "EnforceConsumerDeletion"
+      )
+    clock.advance(Duration.ofSeconds(4))
+    describe(stream, "reader").consumerStatus shouldBe ConsumerStatus.ACTIVE
+    delete(Some(true))
+    a[ResourceNotFoundException] should be thrownBy register(stream, "other")
+  }
+
   it("ListStreamConsumers returns consumers in pages and in order") {
     val stream = newStream(1)
     Seq("b", "c", "a").foreach(register(stream, _))

@@ -57,7 +57,15 @@ private[testkit] object StreamOperations {
   }
 
   private def delete(request: Request): Outcome = {
-    request.stream.delete()
+    val stream = request.stream
+    if (!request.fields.flag("EnforceConsumerDeletion").contains(true) && stream.consumers.known(request.now).nonEmpty)
+      ServiceError
+        .inUse(
+          s"DeleteStream can't delete ${stream.arn} because there are consumers associated with this data stream. " +
+            s"Set EnforceConsumerDeletion to true to delete ${stream.name} and its consumers."
+        )
+        .raise()
+    stream.delete()
     Outcome.done
   }
 

@@ -14,6 +14,8 @@ final class Fields(node: JsonNode, format: WireFormat) {
 
   def int(name: String): Option[Int] = read(name, "INTEGER")(n => Option.when(n.canConvertToInt)(n.intValue))
 
+  def flag(name: String): Option[Boolean] = read(name, "BOOLEAN")(n => Option.when(n.isBoolean)(n.booleanValue))
+
   /** Milliseconds since the epoch. */
   def time(name: String): Option[Long] = read(name, "TIMESTAMP")(n => Option.when(n.isNumber)(format.readTime(n)))
 
