@@ -88,6 +88,12 @@ def test_options_contain_the_server_s_endpoint(kinesis: LocalKinesis) -> None:
     assert (options["streamName"], options["startingPosition"]) == ("events", "TRIM_HORIZON")
 
 
+def test_a_reset_deletes_more_streams_than_calls_are_allowed_in_a_second() -> None:
+    with LocalKinesis({f"events-{n}": 1 for n in range(8)}, arguments=["--realistic"]) as kinesis:
+        kinesis.reset()
+        assert kinesis.client.call("ListStreams")["StreamNames"] == []
+
+
 def test_the_server_stops_at_the_end_of_the_with_block() -> None:
     with LocalKinesis() as server:
         pid = server.pid

@@ -13,11 +13,13 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.credentials import StaticCredentials
@@ -31,7 +33,9 @@ from kinesis_spark.write import KinesisSinkOptions, SinkArguments
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+_Answer = TypeVar("_Answer")
 _STOP_S = 10.0
+_POLL_S = 0.1
 _QUOTED_LOG_CHARACTERS = 4000
 
 
@@ -228,9 +232,15 @@ class LocalKinesis:
         """Delete all streams, remove all faults and forget past calls, for the next test. The clock stays as it is."""
         self.clear_faults()
         self.client.control("DELETE", "calls")
-        while streams := self.client.call("ListStreams")["StreamNames"]:
-            for stream in streams:
-                self.client.delete_stream(stream)
+        deleted: set[str] = set()
+        while streams := _until_allowed(lambda: self.client.call("ListStreams")["StreamNames"]):
+            others = set(streams) - deleted
+            for stream in others:
+                _until_allowed(partial(self.client.delete_stream, stream))
+            deleted |= others
+            if not others:
+                # Streams that are being deleted are still listed.
+                time.sleep(_POLL_S)
 
     def start(self) -> LocalKinesis:
         """Start the server and return once it answers.
@@ -323,6 +333,17 @@ class LocalKinesis:
         self._log.seek(0)
         text = self._log.read()[-_QUOTED_LOG_CHARACTERS:].strip()
         return f" Its log ends with:\n{text}" if text else " Its log is empty."
+
+
+def _until_allowed(call: Callable[[], _Answer]) -> _Answer:
+    """The answer to a call, which is repeated while the server refuses it because of its limit of calls a second."""
+    while True:
+        try:
+            return call()
+        except LocalKinesisError as error:
+            if "LimitExceededException" not in str(error):
+                raise
+        time.sleep(_POLL_S)
 
 
 def _drain(output: IO[str], first_line: queue.SimpleQueue[str]) -> None:

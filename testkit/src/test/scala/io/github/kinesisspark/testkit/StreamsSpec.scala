@@ -133,6 +133,17 @@ class StreamsSpec extends ServerSpec {
     kinesis.readAll(stream, shardId(0)) shouldBe Vector(large)
   }
 
+  it("a stream that is deleted again is gone as early as if it were deleted once") {
+    val stream         = activeStream(1)
+    def delete(): Unit =
+      await(kinesis.deleteStream { (b: DeleteStreamRequest.Builder) => b.streamName(stream); () }): Unit
+    delete()
+    clock.advance(Duration.ofSeconds(1))
+    delete()
+    clock.advance(Duration.ofSeconds(1))
+    a[ResourceNotFoundException] should be thrownBy summary(stream)
+  }
+
   it("a deleted stream is gone after a while, and a new one of its name refuses its iterators and positions") {
     val stream   = activeStream(1)
     val number   = kinesis.put(stream, "k", "old").sequenceNumber

@@ -128,8 +128,9 @@ final private[testkit] class Stream(
 
   def isGone: Boolean = deletedAt.exists(config.clock.millis >= _ + config.deleteDelay.toMillis)
 
+  /** Begins to delete the stream; one that is being deleted stays as it is. */
   def delete(): Unit = {
-    deletedAt = Some(config.clock.millis)
+    deletedAt = deletedAt.orElse(Some(config.clock.millis))
     wakeReaders()
   }
 
