@@ -38,11 +38,18 @@ def pipeline(
     return query
 
 
-class Reader:
-    """What is in a stream, without Spark."""
+def require_active(query: StreamingQuery) -> None:
+    """Raise what a query has ended with."""
+    if not query.isActive:
+        raise query.exception() or RuntimeError("The query was stopped")
 
-    def __init__(self, client: KinesisClient, stream: str) -> None:
+
+class Reader:
+    """What a query has written to a stream, without Spark."""
+
+    def __init__(self, client: KinesisClient, stream: str, query: StreamingQuery) -> None:
         self._client = client
+        self._query = query
         shards = client.call("ListShards", StreamName=stream)["Shards"]
         self._places = [self._beginning(stream, shard["ShardId"]) for shard in shards]
 
@@ -56,6 +63,7 @@ class Reader:
         """The next orders: each one's number, and the milliseconds from its put to its arrival in this stream."""
         found: dict[int, float] = {}
         while len(found) < count:
+            require_active(self._query)
             time.sleep(0.2)
             for i, place in enumerate(self._places):
                 answer = self._client.call("GetRecords", ShardIterator=place)
@@ -74,7 +82,8 @@ def main() -> None:
         # The first batch only stores where the query begins.
         while query.isActive and not query.recentProgress:
             time.sleep(0.1)
-        reader = Reader(kinesis.client, "even")
+        require_active(query)
+        reader = Reader(kinesis.client, "even", query)
         for first in range(1, ROUNDS * ORDERS_A_ROUND, ORDERS_A_ROUND):
             numbers = range(first, first + ORDERS_A_ROUND)
             orders = [{"order": n, "put": time.time()} for n in numbers]

@@ -13,12 +13,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from types import MappingProxyType
-from typing import ClassVar
+from typing import Any, ClassVar, cast
 from urllib.parse import parse_qs
 
 import boto3
 import pyspark
 import pytest
+import real_time
 from backfill import backfill
 from orders import Service, order
 from pyspark.sql import SparkSession
@@ -250,6 +251,44 @@ def test_orders_pass_through_a_real_time_query(
     assert [[int(n) for n in found.split(", ")] for found in rounds] == [
         list(range(first, first + 10, 2)) for first in (2, 12, 22, 32)
     ]
+
+
+class FailedQuery:
+    """A query that ends before it has written anything."""
+
+    isActive = False  # noqa: N815  (as PySpark has it)
+    recentProgress = ()  # noqa: N815
+
+    def exception(self) -> Exception:
+        return RuntimeError("the sink is full")
+
+
+class EmptyStream:
+    """A client that has a stream of one shard without records, and may be asked for some a few times."""
+
+    asked = 0
+
+    def call(self, _: str, **__: str) -> dict[str, Any]:
+        self.asked += 1
+        assert self.asked < 10
+        return {"Shards": [{"ShardId": "shardId-0"}], "ShardIterator": "", "NextShardIterator": "", "Records": []}
+
+
+def test_the_reader_of_the_real_time_program_raises_the_failure_of_its_query() -> None:
+    reader = real_time.Reader(cast("Any", EmptyStream()), "even", cast("Any", FailedQuery()))
+    with pytest.raises(RuntimeError, match="the sink is full"):
+        reader.take(1)
+
+
+def test_the_real_time_program_raises_the_failure_of_a_query_before_its_first_batch(
+    kinesis_session: SparkSession,  # noqa: ARG001  (the program takes up this session)
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(SparkSession, "stop", lambda _: None)
+    monkeypatch.setattr(real_time, "pipeline", lambda *_: FailedQuery())
+    monkeypatch.setattr(real_time, "Reader", None)
+    with pytest.raises(RuntimeError, match="the sink is full"):
+        real_time.main()
 
 
 # Of other versions than Spark's and the SDK's.
