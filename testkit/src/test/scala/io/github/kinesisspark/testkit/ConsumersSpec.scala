@@ -12,7 +12,10 @@ class ConsumersSpec extends ServerSpec {
   import Clients._
 
   override protected def config: KinesisServerConfig =
-    KinesisServerConfig(consumerDelays = ConsumerDelays(create = 4.seconds, delete = 2.seconds))
+    KinesisServerConfig(
+      consumerDelays = ConsumerDelays(create = 4.seconds, delete = 2.seconds),
+      control = ControlPlane(consumersKeepStream = true)
+    )
 
   private def arnOf(stream: String): String = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
 

@@ -57,8 +57,9 @@ private[testkit] object StreamOperations {
   }
 
   private def delete(request: Request): Outcome = {
-    val stream = request.stream
-    if (!request.fields.flag("EnforceConsumerDeletion").contains(true) && stream.consumers.known(request.now).nonEmpty)
+    val stream     = request.stream
+    val isEnforced = request.fields.flag("EnforceConsumerDeletion").contains(true)
+    if (request.config.control.consumersKeepStream && !isEnforced && stream.consumers.known(request.now).nonEmpty)
       ServiceError
         .inUse(
           s"DeleteStream can't delete ${stream.arn} because there are consumers associated with this data stream. " +
