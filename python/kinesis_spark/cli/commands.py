@@ -170,7 +170,7 @@ def consumers(
     help="The query's checkpointLocation: a folder of this machine, or a URL that Spark reads, such as s3a://...",
 )
 @click.option("--source", help="The query's source, by name or number, if several of them read the stream.")
-@click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more milliseconds behind, or gone.")
+@click.option("--above", type=click.IntRange(min=0), help="Exit with 2 if a shard is more ms behind, or gone.")
 @_OUTPUT
 def lag(checkpoint: str, source: str | None, above: int | None, output: str, **of: str | None) -> None:
     """Show how far a query is behind in each shard.

@@ -187,9 +187,9 @@ private[write] final class TaskWriter(
     *
     * @param at when it is due, since the task began
     */
-  private final class Timed(val at: Long, wait: FiniteDuration)(work: => Unit) {
+  private final class Timed(val at: Long, after: FiniteDuration)(work: => Unit) {
     @volatile private var isOver = false
-    @volatile private var next   = writers.after(wait)(tick(wait.max(ShortestWait)))
+    @volatile private var next   = writers.after(after)(tick(after.max(ShortestWait)))
 
     def cancel(): Unit = {
       isOver = true
