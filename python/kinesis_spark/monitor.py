@@ -297,7 +297,7 @@ class _Rule:
     def _message(self, query: _Query, lag: timedelta, lasting: timedelta) -> str:
         whole = timedelta(seconds=int(lasting.total_seconds()))
         behind = timedelta(seconds=int(lag.total_seconds()))
-        if not query.samples:
+        if not query.latest:
             return f"Query {query.name} has completed no micro-batch since it started {whole} ago"
         if self.kind == "lag":
             return (

@@ -79,7 +79,8 @@ def at(
 def save(spark: SparkSession, positions: Positions, path: str | PurePath) -> Positions:
     """Write positions to a file, on any file system that Spark writes, and return them.
 
-    A failure on the way leaves no file, or the one that was there.
+    A failure on the way leaves no file, or the one that was there, where Hadoop has an AbstractFileSystem for the path.
+    An object store without one shows a file once it is written.
 
         point = positions.load(spark, path) or positions.save(spark, positions.latest(spark, options), path)
 

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.coordinator
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
-import io.github.kinesisspark.read.plan.{BoundarySpacing, PlanningState}
+import io.github.kinesisspark.read.plan.{BoundarySpacing, ExecutorId, PlanningState}
 import io.github.kinesisspark.read.reader.{ReadOrder, ReaderConfig, ResolvedPublisher}
 import io.github.kinesisspark.runtime.Runtime
 
@@ -71,6 +71,12 @@ private[coordinator] final class OrderSender(
       known       <- directory.orders.get(executor)
       next        <- known.beginBatch(own)
     } yield executor -> next)
+  }
+
+  /** Tasks of a real-time batch have begun to read shards. */
+  def adopt(begun: Map[ShardKey, ExecutorId]): Unit = {
+    takeBack()
+    directory.adopt(begun)
   }
 
   /** Until the next orders are sent, another thread sends the orders of missing readers again, from the values it gets here.

@@ -141,7 +141,7 @@ final class ShardCoordinator(
 
   /** After a real-time batch: what it took of each shard, in bytes, and which shards were begun in it, where. */
   def recordUsage(taken: Map[ShardKey, Long], begun: Map[ShardKey, ExecutorId]): Unit = {
-    directory.adopt(begun)
+    sender.adopt(begun)
     directory.assignments.weigh(taken, runtime.clock.nanos())
   }
 

@@ -56,11 +56,18 @@ final case class PlanningState(
       streams(shard.stream).lineage.parentsOf(shard.shardId).map(ShardKey(shard.stream, _))
     else Nil
 
-  /** Shards that the batch has beside a parent that is not at its end: the given position named both. */
-  def besideParents: Set[ShardKey] = (start.shards.iterator.map(_._1) ++ starts.keysIterator).filter { shard =>
-    streams(shard.stream).lineage
-      .parentsOf(shard.shardId)
-      .exists(parent => starts.contains(ShardKey(shard.stream, parent)))
+  /** Descendants of unfinished shards that don't begin when these end: a given position named them beside their parents, or descendants of theirs. */
+  def besideParents: Set[ShardKey] = streams.iterator.flatMap { case (arn, stream) =>
+    val lineage    = stream.lineage
+    val unfinished = starts.keysIterator.filter(_.stream == arn).map(_.shardId).toSet
+    val named      = unfinished ++ start.streams.get(arn).toSeq.flatMap(_.shards.keys)
+    val below      = lineage.inOrder.foldLeft(Set.empty[String]) { (below, id) =>
+      if (lineage.parentsOf(id).exists(parent => unfinished(parent) || below(parent))) below + id else below
+    }
+    val towards =
+      if (below.isEmpty) below
+      else lineage.inOrder.foldRight(named)((id, all) => if (all(id)) all ++ lineage.parentsOf(id) else all)
+    below.filter(towards).map(ShardKey(arn, _))
   }.toSet
 
   /** Those of them that are closed. */

@@ -147,11 +147,11 @@ final class ShardReaderPool(
     reader
   }
 
-  /** By a task, which may be ahead of all orders. */
-  private def isBegun(shard: ShardKey) = followers.contains(shard) && !ordered(shard) && readers.contains(shard)
+  /** By a task, which has taken from it since the order was made. Where a batch begins again, or the reader has failed, its tasks see to it themselves. */
+  private def isFollowed(shard: ShardKey) = followers.contains(shard) && readers.contains(shard)
 
-  /** By a task, which has taken from it since the order was made. Where a batch begins again, its tasks see to it themselves. */
-  private def isFollowed(shard: ShardKey) = followers.contains(shard) && readers.get(shard).exists(!_.hasFailed)
+  /** By a task, which may be ahead of all orders. */
+  private def isBegun(shard: ShardKey) = isFollowed(shard) && !ordered(shard)
 
   private def read(task: ReadOrder.Task): Unit = {
     if (!isFollowed(task.shard) && !readers.get(task.shard).exists(_.startAt(task.position))) {

@@ -133,6 +133,21 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a shard that a task of a real-time batch has begun") {
+    it("is released by the next order where the batch has it no more") {
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new TwoExecutors
+      val readers = coordinator(channel)
+      readers.open(planning)
+      val executor = channel.orders.head._1
+      readers.recordUsage(Map.empty, Map(shard(7) -> executor))
+      readers.open(planning)
+      channel.orders.map { case (to, order) => to -> order.release } shouldBe
+        Vector(executor -> Vector.empty, executor -> Vector(shard(7)))
+    }
+  }
+
   describe("the first order alone") {
     it("says how to read: later ones are read in less time, and bring no credentials") {
       val time = new VirtualTime

@@ -128,6 +128,22 @@ class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
     }
   }
 
+  describe("a position that names a grandchild beside an unfinished shard") {
+    it("has nothing between them read") {
+      val start = KinesisOffset(
+        Map(
+          stream -> StreamOffset(
+            1L,
+            Seq(0 -> after(5), 2 -> after(7)).map { case (n, p) => shardId(n) -> ShardProgress(p) }
+          )
+        )
+      )
+      val listed = Lineage(Seq(shardOf(0), shardOf(1, 0), shardOf(2, 1), shardOf(3, 2)))
+      PlanningState(start, Map(stream -> PlanningState.Stream(1L, listed, Vector.empty))).besideParents shouldBe
+        Set(shard(1), shard(2))
+    }
+  }
+
   describe("the offset after a real-time batch") {
     val created                           = 1000L
     def at(shards: (Int, ShardProgress)*) =

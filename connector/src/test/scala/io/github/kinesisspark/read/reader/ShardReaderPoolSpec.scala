@@ -259,7 +259,7 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       readers.close()
     }
 
-    it("that a task follows stay where it has come to when their order is repeated, unless they have failed") {
+    it("that a task follows stay where it has come to when their order is repeated") {
       val readers               = readersOfStream()
       val task                  = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
       val by                    = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
