@@ -182,14 +182,14 @@ private[write] final class TaskWriter(
 
   private def isOverdue = packing.rows < overdue
 
-  /** Work for later. Comes again where the task's thread holds the lock then, and after twice as long each time. One that has been cancelled does nothing,
-    * though its time may have come.
+  /** Work for later. Comes again where the task's thread holds the lock then, a little later each time. One that has been cancelled does nothing, though its
+    * time may have come.
     *
     * @param at when it is due, since the task began
     */
   private final class Timed(val at: Long, after: FiniteDuration)(work: => Unit) {
     @volatile private var isOver = false
-    @volatile private var next   = writers.after(after)(tick(after.max(ShortestWait)))
+    @volatile private var next   = writers.after(after)(tick(after.max(ShortestTry)))
 
     def cancel(): Unit = {
       isOver = true
@@ -204,7 +204,7 @@ private[write] final class TaskWriter(
           startTimers()
         }
       }
-      if (!isDone) next = writers.after(again)(tick((again * 2).min(LongestWait)))
+      if (!isDone) next = writers.after(again)(tick((again * 2).min(after.max(LongestTry))))
     }
   }
 
@@ -355,8 +355,9 @@ private object TaskWriter {
   // A killed task must not wait for an answer to notice it.
   private val LongestWait = 500.millis
 
-  /** Of a timer, for the lock. */
-  private val ShortestWait = 1.milli
+  /** From one try of a timer to get the lock to the next. */
+  private val ShortestTry = 1.milli
+  private val LongestTry  = 20.millis
 
   /** A tenth of a call's records, so that a call is made when there is enough for it. */
   private val BlockRows  = SizeLimits.MaxRecords / 10

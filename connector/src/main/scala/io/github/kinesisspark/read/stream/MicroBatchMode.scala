@@ -204,7 +204,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   private def tasksOf(batch: PlannedBatch) = {
     // After a restart this comes first, before anybody looked at the checkpoint.
     catalog.accept(batch.end)
-    // Streams that the batch began with were complete up to its end.
+    // A stream that is new in a batch that runs again was complete up to the batch's end.
     retention.reportGaps(KinesisOffset(batch.end.streams ++ batch.start.streams))
     val ranges   = source.removed.readable(batch.start.rangesTo(batch.end), batch.end)
     val hashKeys =
