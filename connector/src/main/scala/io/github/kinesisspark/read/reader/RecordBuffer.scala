@@ -100,7 +100,7 @@ final class RecordBuffer private (
 
   /** Where what begins at `position` begins; nothing where it is not within this buffer. */
   private def placeFrom(position: ShardPosition): Option[Place] = position match {
-    case Within(n, _) if position != base => placeWhile(n)(_ < n)
+    case Within(n, _) if position != base => placeOf(n)
     case _                                => placeTo(position)
   }
 
@@ -109,7 +109,7 @@ final class RecordBuffer private (
     case `base`                 => Some(Place(0, 0))
     case `tip`                  => Some(end)
     case AfterSequenceNumber(n) => placeWhile(n)(_ <= n)
-    case AtSequenceNumber(n)    => placeWhile(n)(_ < n)
+    case AtSequenceNumber(n)    => placeOf(n)
     case Within(n, _)           => placeWhile(n)(_ <= n)
     case _                      => None
   }
@@ -128,6 +128,9 @@ final class RecordBuffer private (
     }
     notBefore && notBeyond
   }
+
+  /** Where the record is, or would be; nothing where it has been dropped. */
+  private def placeOf(n: SequenceNumber) = if (base == AfterSequenceNumber(n)) None else placeWhile(n)(_ < n)
 
   private def placeWhile(n: SequenceNumber)(isBefore: SequenceNumber => Boolean): Option[Place] =
     if (!covers(n)) None

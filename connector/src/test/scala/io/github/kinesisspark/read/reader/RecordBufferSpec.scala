@@ -110,6 +110,14 @@ class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
       filled(Seq(3), TrimHorizon).dropTo(AtTimestamp(3)) shouldBe None
     }
 
+    it("does not hold the record that it was dropped to last, so that who begins with it reads it elsewhere") {
+      val rest = filled(Seq(1, 2), after(0)).dropTo(after(2)).get
+      rest.dropTo(AtSequenceNumber(number(2))) shouldBe None
+      rest.dropTo(Within(number(2), 1)) shouldBe None
+      rest.slice(AtSequenceNumber(number(2)), after(4)) shouldBe None
+      rest.dropTo(AtSequenceNumber(number(4))).map(_.records) shouldBe Some(2)
+    }
+
     it("holds no range whose first or last record is missing") {
       val start  = AtSequenceNumber(number(3))
       val buffer = filled(Seq(3), start) // Records 2, 4 and 6.
