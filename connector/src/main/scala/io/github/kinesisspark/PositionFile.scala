@@ -27,9 +27,9 @@ private[kinesisspark] final class PositionFile(path: String, hadoop: Configurati
     context.fold(Using.resource(older.create(file, true))(_.write(bytes)))(replace(_, bytes))
   }
 
-  /** Nothing where there is no such file.
+  /** The text of the file; None if there is no such file.
     *
-    * @throws OffsetException where it is empty
+    * @throws OffsetException if it is empty
     */
   def read(): Option[String] =
     try {

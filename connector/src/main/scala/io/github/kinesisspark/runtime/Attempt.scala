@@ -2,7 +2,9 @@ package io.github.kinesisspark.runtime
 
 import scala.util.{Failure, Success, Try}
 
-/** What a work has come to, be it an Error: somebody waits to hear of it. [[scala.util.Try]] lets the fatal ones of them go. */
+/** The result of some work, or whatever it has thrown. For work that another thread waits for: [[scala.util.Try]] doesn't catch fatal Errors, and the other
+  * thread would wait without end.
+  */
 object Attempt {
   def apply[A](work: => A): Try[A] =
     try Success(work)

@@ -123,8 +123,11 @@ final class StreamHistory(stream: ListedStream) {
           .fold((piece.end, Option.empty[Long]))(r => (AtSequenceNumber(r.number), Some(r.arrivalMillis)))
       case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
     }
-    // A shard without records had some up to an end that is one's number. That of an offset may be none's.
-    if (piece.start == TrimHorizon && oldest.isEmpty && GivenPositions.isNumber(piece.end) && mayHaveLost)
+    // An end at a number says that the shard has had records, unless it is an offset's: that may be no record's number.
+    if (
+      piece.start == TrimHorizon && oldest.isEmpty && GivenPositions.isNumber(piece.end) &&
+      givenAs("endingPosition").mayHaveLost(now)
+    )
       log.warn(s"what comes before 'endingPosition' in $shard, if there was anything, is past the stream's retention")
     if (piece.start == TrimHorizon && piece.end.isBefore(start))
       DataLoss.ofPositions(
@@ -141,8 +144,6 @@ final class StreamHistory(stream: ListedStream) {
         Right(Option.when(start != extent.end)(BatchSnapshot.Slice(range, oldest, extent.newest, extent.size)))
     }
   }
-
-  private def mayHaveLost = stream.createdMillis < now - stream.retention.toMillis
 
   private def exactEnd(shard: ShardKey, from: ShardPosition, to: ShardPosition): ShardEnds.Extent = to match {
     case AtTimestamp(time) => ends.at(shard, from, time, now)

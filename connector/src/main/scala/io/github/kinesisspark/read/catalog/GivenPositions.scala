@@ -53,8 +53,7 @@ final class GivenPositions(option: String, stream: ListedStream) {
   def beginQuery(asked: StartingPosition.Shards, now: Long): Vector[(String, ShardPosition)] = {
     val positions = begin(asked)
     val times     = positions.collect { case (id, AtTimestamp(time)) => GivenTime(time, Some(id)) }
-    val oldest    = now - stream.retention.toMillis
-    checkStart(if (asked.createdMillis.isEmpty) times else times.filter(_.millis >= oldest), now)
+    checkStart(if (asked.createdMillis.isEmpty) times else times.filter(_.millis >= oldest(now)), now)
     positions
   }
 
@@ -111,15 +110,19 @@ final class GivenPositions(option: String, stream: ListedStream) {
     * @throws KinesisException `KINESIS_DATA_LOSS` where one is past the stream's retention, and `failOnDataLoss` is true
     */
   def checkKept(times: Vector[GivenTime], now: Long): Unit = {
-    val oldest = now - stream.retention.toMillis
-    val past   = times.filter(_.millis < oldest)
-    if (past.nonEmpty && stream.createdMillis < oldest)
+    val past = times.filter(_.millis < oldest(now))
+    if (past.nonEmpty && mayHaveLost(now))
       DataLoss.ofPositions(
         s"'$option' (${past.mkString(", ")}) is past the retention of ${stream.arn}, which keeps ${stream.retention.toHours} hours",
         failOnDataLoss,
         log
       )
   }
+
+  /** Whether the stream is older than its retention, so that records may have gone. */
+  def mayHaveLost(now: Long): Boolean = stream.createdMillis < oldest(now)
+
+  private def oldest(now: Long) = now - stream.retention.toMillis
 
   /** The pieces of a read that ends at these positions, each up to an end that a reader knows when it is there: a number that is
     * given by hand must be a record's.

@@ -129,7 +129,7 @@ final class RecordBuffer private (
     notBefore && notBeyond
   }
 
-  /** Where the record is, or would be; nothing where it has been dropped. */
+  /** The place of the record of this number, or of the next one where there is none. None where the buffer was dropped to behind that record. */
   private def placeOf(n: SequenceNumber) = if (base == AfterSequenceNumber(n)) None else placeWhile(n)(_ < n)
 
   private def placeWhile(n: SequenceNumber)(isBefore: SequenceNumber => Boolean): Option[Place] =

@@ -19,7 +19,7 @@ import io.github.kinesisspark.read.stream.{QuerySource, SourceMode}
   *
   * A real-time batch is stored when it is over. One that fails comes again from its start, as Spark defines the mode. So that
   * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. A batch without
-  * shards has one task all the same, as a stage behind a shuffle needs rows, or none, from somebody.
+  * shards has one task, too: a stage behind a shuffle waits for the end of at least one.
   *
   * Used by the query's own thread only.
   */
@@ -98,10 +98,12 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     val known    = planning.besideParents
     val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
     readers.tasks(planning, reading.keys).map { task =>
+      val streams                       = task.shards.map(_.stream).toSet
+      def ofStreams(all: Set[ShardKey]) = all.filter(shard => streams(shard.stream))
       RealTimePartition(
         task.shards.map(shard => shard -> reading(shard)),
-        ended.filter(shard => task.shards.exists(_.stream == shard.stream)),
-        known.filter(shard => task.shards.exists(_.stream == shard.stream)),
+        ofStreams(ended),
+        ofStreams(known),
         hashKeys.map(_.view.filterKeys(task.shards.toSet).toMap),
         task.executor,
         if (task.executor.isDefined) source.consumers.publisher else ResolvedPublisher.Polling

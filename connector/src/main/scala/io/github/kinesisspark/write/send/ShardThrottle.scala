@@ -63,11 +63,11 @@ final case class ShardThrottle(
     *
     * @param taken   as [[ShardThrottle.cost]]
     * @param refused by the shard's limits, as [[ShardThrottle.cost]]
-    * @param isClean nothing was refused for another reason
+    * @param isClean nothing was refused, for whatever reason
     */
   def returned(taken: Double, refused: Double, isClean: Boolean): ShardThrottle =
-    if (refused == 0 && !isClean) copy(underWay = false, clean = 0)
-    else if (refused == 0) copy(underWay = false, share = share + Step * (clean + 1), clean = clean + 1, refusals = 0)
+    if (isClean) copy(underWay = false, share = share + Step * (clean + 1), clean = clean + 1, refusals = 0)
+    else if (refused == 0) copy(underWay = false, clean = 0)
     else {
       val part = math.min(GentlestCut, math.max(HardestCut, taken / (taken + refused)))
       copy(underWay = false, share = share * part + Floor, clean = 0)

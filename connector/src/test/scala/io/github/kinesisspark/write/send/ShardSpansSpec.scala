@@ -7,7 +7,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 class ShardSpansSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
-  /** The same, looking at all shards each time: the least and the greatest key of each. */
+  /** A model of the spans: the least and the greatest key of each shard. It looks at all shards for each answer. */
   private def observed(all: Map[String, (Int, Int)], key: Int, shard: String): Map[String, (Int, Int)] =
     if (all.exists { case (id, (first, last)) => id == shard && first <= key && key <= last }) all
     else {
