@@ -337,7 +337,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
           case position                        => startOf(shard, position)
         }
         from < until.fold(shard.records.size)(endOf(shard, _)).min(shard.trimmed) ||
-        (until.isEmpty && world.isGone(key))
+        (until.forall(_ == ShardPosition.ShardEnd) && world.isGone(key))
       }
     }
   }
@@ -388,5 +388,5 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
 private object SourceLedger {
 
   /** A range in a message of lost records: between two positions, or from one on. */
-  private val Lost = raw"(\S+/shardId-\d+) (?:between (\S+) and (\S+)|\(?from (\S+))".r
+  private val Lost = raw"(\S+/shardId-\d+) (?:between (\S+) and ([^\s,]+)|\(?from (\S+))".r
 }

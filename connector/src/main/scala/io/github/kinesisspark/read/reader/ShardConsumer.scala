@@ -142,12 +142,16 @@ final class ShardConsumer(
   }
 
   private def report(cause: Option[KinesisException]): Unit = DataLoss.ofTask(
-    s"Records of ${range.shard} between ${ShardPosition.encode(range.start)} and ${ShardPosition.encode(range.end)} were " +
+    s"Records of ${range.shard} between ${ShardPosition.encode(range.start)} and ${ShardPosition.encode(range.end)}$perhaps were " +
       "planned into a batch and are no longer in the stream",
     failOnDataLoss,
     log,
     cause
   )
+
+  /** Only a shard that is there shows whether it has any between a record and its end. */
+  private def perhaps =
+    if (range.end == ShardEnd && RangeEnds.hasFirst(range.start, None)) ", if there were any," else ""
 }
 
 object ShardConsumer {

@@ -460,6 +460,18 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       }
     }
 
+    it(
+      "says that nothing shows whether records are lost, if a shard is gone of which the end alone is known to be left"
+    ) {
+      for ((start, isSure) <- Seq(after(1) -> false, AtSequenceNumber(number(1)) -> true)) {
+        val s = new Setting(ShardEnd, start = start)
+        s.publishers.last.failNotFound()
+        val failure = the[KinesisException] thrownBy s.numbers
+        failure.errorClass shouldBe "KINESIS_DATA_LOSS"
+        failure.getMessage.contains("if there were any") shouldBe !isSure
+      }
+    }
+
     it("stops before an exclusive end, and fails with data loss if the record there is gone") {
       val s = new Setting(AtSequenceNumber(number(3)))
       s.publishers.last.bring(after(4), 0, record(1), record(2), record(3), record(4))
