@@ -65,7 +65,7 @@ final class ShardReader(
         ahead.append(records, totals, position)
         time = time.after(delivery.totals, delivery.millisBehind)
         lastAnswer = Some(ShardReader.Answer(delivery.asOfNanos, delivery.millisBehind))
-        emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(runtime.clock.nanos()))
+        emptySince = Option.when(records.isEmpty)(emptySince.getOrElse(delivery.asOfNanos))
         children = delivery.children
       }
       !closed
@@ -188,7 +188,7 @@ final class ShardReader(
         failure,
         closed,
         nothingMore = lastAnswer.exists(_.millisBehind == 0),
-        emptySince.map(since => (runtime.clock.nanos() - since).nanos)
+        emptyFor
       )
     )
   }
@@ -243,8 +243,14 @@ final class ShardReader(
   /** Where to stop is a record: that one answer says there is nothing more is no reason to doubt it, but several are. It may be
     * past retention by now.
     */
-  private def isOnItsWay =
-    stop.isDefined && emptySince.forall(since => runtime.clock.nanos() - since < ShardReader.DoubtAfter.toNanos)
+  private def isOnItsWay = stop.isDefined && emptyFor.forall(_ < ShardReader.DoubtAfter)
+
+  /** Between the first and the last of the latest answers, if they had no records. Calls that failed since, or wait, say nothing of the shard. */
+  private def emptyFor =
+    for {
+      since <- emptySince
+      last  <- lastAnswer
+    } yield (last.asOfNanos - since).nanos
 
   /** Whether there is unreported news that the driver may wait for. */
   def takeUnreported(): Boolean = synchronized {

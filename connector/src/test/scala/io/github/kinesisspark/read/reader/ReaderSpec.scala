@@ -435,6 +435,14 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       s.numbers shouldBe Seq(number(1))
     }
 
+    it("takes one empty answer for nothing, however long no other one comes") {
+      val s = new Setting(after(1), doubtAfter = 1.nano)
+      s.publishers.last.bring(after(0), 0)
+      s.consumer.isReady shouldBe false
+      s.publishers.last.bring(after(1), 0, record(1))
+      s.numbers shouldBe Seq(number(1))
+    }
+
     it("reads a closed shard to its end") {
       val s = new Setting(ShardEnd)
       s.publishers.last.bring(after(1), 10, record(1))
