@@ -38,7 +38,7 @@ object FaultClassifier {
       e.getClass.getSimpleName
     )) &&
     (row.statuses.isEmpty || status.exists(row.statuses.contains(_))) &&
-    row.service.forall(service.contains(_)) &&
+    (row.services.isEmpty || service.exists(row.services)) &&
     row.saying.forall(text => Option(e.getMessage).exists(text.findFirstIn(_).isDefined))
   }
 

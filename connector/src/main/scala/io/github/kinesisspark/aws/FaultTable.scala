@@ -52,7 +52,7 @@ object FaultTable {
     * @param classes  classes of exceptions
     * @param named    simple names of exceptions that the SDK keeps to itself
     * @param statuses HTTP statuses of the service's answer
-    * @param service  the SDK's name of the service that answered
+    * @param services the SDK's names of services, of which one answered
     * @param saying   found in the message
     */
   final case class Row(
@@ -63,8 +63,34 @@ object FaultTable {
       classes: Seq[Class[? <: Throwable]] = Nil,
       named: Set[String] = Set.empty,
       statuses: Range = Range(0, 0),
-      service: Option[String] = None,
+      services: Set[String] = Set.empty,
       saying: Option[Regex] = None
+  )
+
+  private val ThrottlingCodes = Set(
+    "ProvisionedThroughputExceededException",
+    "LimitExceededException",
+    "Throttling",
+    "ThrottlingException",
+    "ThrottledException",
+    "RequestLimitExceeded",
+    "RequestThrottled",
+    "RequestThrottledException",
+    "TooManyRequestsException",
+    "SlowDown"
+  )
+
+  /** They give credentials. */
+  private val CredentialServices = Set("Sts", "Sso", "SsoOidc", "Signin")
+
+  private val CredentialsThrottled = FaultKind(
+    "KINESIS_CREDENTIALS_THROTTLED",
+    "The service that gives the credentials (STS, or IAM Identity Center) gets more requests than its quota."
+  )
+
+  private val SilentIdentityProvider = FaultKind(
+    "KINESIS_ROLE_REFUSED",
+    "STS gets no answer of the identity provider that gave the token. IAM must have its right address, and STS must reach it."
   )
 
   private val disconnected: (FaultKind, Throwable) => Fault = Fault.Disconnected(_, _)
@@ -143,6 +169,35 @@ object FaultTable {
       saying = Some("KINESIS_LOGIN_REQUIRED".r)
     ),
     Row(
+      CredentialsThrottled,
+      transient,
+      "It passes. Unlike the shard's own limits it is an outage: it is warned of, and ends the query if it lasts.",
+      codes = ThrottlingCodes,
+      services = CredentialServices
+    ),
+    Row(
+      CredentialsThrottled,
+      transient,
+      "Whatever the code: 429 means wait.",
+      statuses = 429 to 429,
+      services = CredentialServices
+    ),
+    Row(
+      SilentIdentityProvider,
+      suspect,
+      "The provider's trouble passes in seconds.",
+      codes = Set("IDPCommunicationError"),
+      services = Set("Sts")
+    ),
+    Row(
+      SilentIdentityProvider,
+      suspect,
+      "The same under the code of a wrong token, and also where IAM has a wrong address; only the text differs.",
+      codes = Set("InvalidIdentityToken"),
+      services = Set("Sts"),
+      saying = Some("(?i)couldn't retrieve verification key".r)
+    ),
+    Row(
       FaultKind(
         "KINESIS_ROLE_REFUSED",
         "The role can't be assumed: its trust policy must allow this caller (and name the external ID, if it asks for one), " +
@@ -159,7 +214,7 @@ object FaultTable {
         "InvalidIdentityToken",
         "IDPRejectedClaim"
       ),
-      service = Some("Sts")
+      services = Set("Sts")
     ),
     Row(
       FaultKind(
@@ -169,7 +224,7 @@ object FaultTable {
       fatal,
       "Only another assignment helps.",
       codes = Set("ForbiddenException", "ResourceNotFoundException", "InvalidRequestException"),
-      service = Some("Sso")
+      services = Set("Sso")
     ),
     Row(
       FaultKind(
@@ -277,18 +332,7 @@ object FaultTable {
       ),
       throttled,
       "5 GetRecords a second and 2 MB/s per shard are shared by all pollers.",
-      codes = Set(
-        "ProvisionedThroughputExceededException",
-        "LimitExceededException",
-        "Throttling",
-        "ThrottlingException",
-        "ThrottledException",
-        "RequestLimitExceeded",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "TooManyRequestsException",
-        "SlowDown"
-      ),
+      codes = ThrottlingCodes,
       classes = Seq(classOf[ProvisionedThroughputExceededException], classOf[LimitExceededException])
     ),
     Row(

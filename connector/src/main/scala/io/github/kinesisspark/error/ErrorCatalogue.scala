@@ -81,6 +81,12 @@ object ErrorCatalogue {
       "Check what the message names. Give a class or a process of your own time limits: its threads can't be ended from outside."
     ),
     ErrorEntry(
+      "KINESIS_CREDENTIALS_THROTTLED",
+      "The service that gives the credentials (STS, or IAM Identity Center) gets more requests than its quota.",
+      "Many executors begin at once, or others in the account ask it as often. Calls are repeated for `maxRetryDuration`.",
+      "Start fewer executors at a time, or raise the quota."
+    ),
+    ErrorEntry(
       "KINESIS_CREDENTIALS_ALIAS",
       "A key or a proxy's password that is given as `alias:<name>` can't be looked up.",
       "Hadoop's credential providers have no such name, or can't be read from this machine.",

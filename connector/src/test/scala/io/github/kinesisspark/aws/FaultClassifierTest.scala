@@ -88,6 +88,20 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     ),
     (answer("AccessDenied", 403, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
     (answer("InvalidIdentityToken", 400, service = "Sts"), "Fatal", "KINESIS_ROLE_REFUSED"),
+    (
+      answer(
+        "InvalidIdentityToken",
+        400,
+        "Couldn't retrieve verification key from your identity provider, please reference AssumeRoleWithWebIdentity documentation",
+        service = "Sts"
+      ),
+      "Suspect",
+      "KINESIS_ROLE_REFUSED"
+    ),
+    (answer("IDPCommunicationError", 400, service = "Sts"), "Suspect", "KINESIS_ROLE_REFUSED"),
+    (answer("Throttling", 400, service = "Sts"), "Transient", "KINESIS_CREDENTIALS_THROTTLED"),
+    (answer("TooManyRequestsException", 429, service = "Sso"), "Transient", "KINESIS_CREDENTIALS_THROTTLED"),
+    (answer("", 429, service = "SsoOidc"), "Transient", "KINESIS_CREDENTIALS_THROTTLED"),
     (new KinesisException("KINESIS_CREDENTIALS_ALIAS", "there is none"), "Suspect", "KINESIS_CREDENTIALS_ALIAS"),
     (new KinesisException("KINESIS_LOGIN_REQUIRED", "expired"), "Fatal", "KINESIS_LOGIN_REQUIRED"),
     (

@@ -180,9 +180,9 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     }
 
     describe("of each error class that is retried") {
-      def refused(code: String, status: Int = 400) = SdkKinesisException.builder
+      def refused(code: String, status: Int = 400, service: String = "Kinesis") = SdkKinesisException.builder
         .statusCode(status)
-        .awsErrorDetails(AwsErrorDetails.builder.errorCode(code).serviceName("Kinesis").build)
+        .awsErrorDetails(AwsErrorDetails.builder.errorCode(code).serviceName(service).build)
         .build
       def sdk(message: String)                      = SdkClientException.builder.message(message).build
       def ours(errorClass: String, message: String) = new KinesisException(errorClass, message)
@@ -210,12 +210,14 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
           "KINESIS_CREDENTIALS_PROVIDER",
           "get() failed: java.io.IOException: down"
         ),
-        "KINESIS_CREDENTIALS_ALIAS"   -> ours("KINESIS_CREDENTIALS_ALIAS", "No file system"),
-        "KINESIS_CREDENTIALS_EXPIRED" -> refused("ExpiredTokenException"),
-        "KINESIS_CLOCK_SKEW"          -> refused("RequestExpired"),
-        "KINESIS_KMS_THROTTLED"       -> KmsThrottlingException.builder.build,
-        "KINESIS_THROTTLED"           -> LimitExceededException.builder.build,
-        "KINESIS_RESOURCE_IN_USE"     -> ResourceInUseException.builder.build
+        "KINESIS_CREDENTIALS_ALIAS"     -> ours("KINESIS_CREDENTIALS_ALIAS", "No file system"),
+        "KINESIS_CREDENTIALS_THROTTLED" -> refused("Throttling", service = "Sts"),
+        "KINESIS_ROLE_REFUSED"          -> refused("IDPCommunicationError", service = "Sts"),
+        "KINESIS_CREDENTIALS_EXPIRED"   -> refused("ExpiredTokenException"),
+        "KINESIS_CLOCK_SKEW"            -> refused("RequestExpired"),
+        "KINESIS_KMS_THROTTLED"         -> KmsThrottlingException.builder.build,
+        "KINESIS_THROTTLED"             -> LimitExceededException.builder.build,
+        "KINESIS_RESOURCE_IN_USE"       -> ResourceInUseException.builder.build
       )
 
       it("counts its records as possible duplicates if the service may have stored them, and not if it can't have") {
