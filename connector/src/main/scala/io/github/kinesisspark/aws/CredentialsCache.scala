@@ -19,7 +19,7 @@ import io.github.kinesisspark.runtime.{Runtime, SessionClasses}
   * there: [[before]] keeps no thread waiting. Their provider is made there, too. Any thread may call it.
   *
   * Credentials older than `RefreshAfter` are used while new ones are resolved, but not longer than `UsableFor` or their own
-  * expiry. A failed resolution fails the calls that wait for it; the next call starts another. A call that has waited for `patience` fails with
+  * expiry. A failed resolution fails the calls that wait for it; the next call starts another, `RefreshAfter` later at the soonest. A call that has waited for `patience` fails with
   * [[CredentialsTimeout]], while the resolution continues. One that takes longer than `GiveUpAfter` is left behind with its provider: the
   * next call makes another provider.
   *
@@ -46,6 +46,9 @@ private[aws] final class CredentialsCache(
   private var source  = new Source(make)
   private var latest  = Option.empty[Resolved]
   private var pending = Option.empty[Resolution]
+
+  /** When the next resolution may begin. */
+  private var due = runtime.clock.nanos()
 
   /** Credentials that have been there once stay, so that a call that was let through finds some. */
   @volatile private var found = Option.empty[Answer]
@@ -87,17 +90,21 @@ private[aws] final class CredentialsCache(
       if (usable.exists(time - _.askedAt < RefreshAfter.toNanos)) (usable.get.answer, None)
       else {
         if (pending.exists(time - _.startedAt > GiveUpAfter.toNanos)) leaveBehind()
-        val started = if (pending.isEmpty) Some(new Resolution(source, time)) else None
+        val started = if (pending.isEmpty) Some(new Resolution(source, due.max(time))) else None
         pending = pending.orElse(started)
         (usable.map(_.answer).orElse(pending.map(_.answer)).get, started)
       }
     }
     started.foreach { resolution =>
-      try threads.execute(() => resolve(resolution))
-      catch { case e: Throwable => ended(resolution, Left(e)) }
+      val wait = resolution.startedAt - runtime.clock.nanos()
+      if (wait > 0) runtime.timers.schedule(wait)(start(resolution)): Unit else start(resolution)
     }
     answer
   }
+
+  private def start(resolution: Resolution): Unit =
+    try threads.execute(() => resolve(resolution))
+    catch { case e: Throwable => ended(resolution, Left(e)) }
 
   private def leaveBehind(): Unit = {
     log.warn(s"Credentials did not come in ${GiveUpAfter.toMinutes} min, their provider is made anew: $what")
@@ -129,7 +136,9 @@ private[aws] final class CredentialsCache(
           latest = found.map(
             Resolved(_, asked, asked + lifeOf(credentials, Instant.ofEpochMilli(runtime.clock.millis())).toNanos)
           )
-        case Left(failure) => if (isByError(failure)) latest = None
+        case Left(failure) =>
+          due = runtime.clock.nanos() + RefreshAfter.toNanos
+          if (isByError(failure)) latest = None
       }
       isLeftBehind
     }

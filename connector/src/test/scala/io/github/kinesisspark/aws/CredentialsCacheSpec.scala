@@ -1,24 +1,26 @@
 package io.github.kinesisspark.aws
 
 import java.time.Instant
-import java.util.concurrent.{CompletableFuture, TimeUnit}
+import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, TimeUnit}
 
 import scala.collection.mutable
 import scala.concurrent.duration._
 
+import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, AwsSessionCredentials}
 import software.amazon.awssdk.identity.spi.ResolveIdentityRequest
 
 /** Credentials that are resolved when the test says so, on a clock of the test's own. */
-class CredentialsCacheSpec extends AnyFunSpec with Matchers {
+class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
   import CredentialsCacheSpec._
+  implicit override def patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 5.millis)
 
   private final class World(patience: FiniteDuration = CredentialsCache.Patience) {
     private val began       = Instant.now.toEpochMilli
     private var now         = 0L
-    private val resolutions = mutable.Queue.empty[Runnable]
+    private val resolutions = new ConcurrentLinkedQueue[Runnable]
     private var resolved    = 0
 
     /** What the provider does besides, at each resolution. */
@@ -42,13 +44,13 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       new Credentials(provider, Seq(() => closed += 1))
     }
 
-    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.enqueue(_): Unit, patience)(
+    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.add(_): Unit, patience)(
       FakeTime.runtime(() => began + now / 1000000, _ => ())
     )
 
     def pass(time: FiniteDuration): Unit = now += time.toNanos
     def resolutionsUnderWay: Int         = resolutions.size
-    def resolve(): Unit                  = resolutions.dequeue().run()
+    def resolve(): Unit                  = resolutions.remove().run()
 
     /** A call through the cache; it is in `made` once it is made. */
     def call(): CompletableFuture[String] = cache.before { () =>
@@ -135,6 +137,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
       world.pass(30.seconds)
       world.call()
       world.resolve()
+      world.pass(1.second)
       world.call()
       world.keys shouldBe Seq.fill(3)("key-1")
       world.resolve()
@@ -155,6 +158,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
         world.pass(30.seconds)
         world.call()
         world.resolve()
+        world.pass(1.second)
         val failed = world.call()
         world.resolve()
         failed.isCompletedExceptionally shouldBe true
@@ -169,10 +173,26 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
         world.resolve()
         FaultClassifier.causes(the[Throwable] thrownBy first.join()) should contain(failure)
         world.script = () => ()
+        world.pass(1.second)
         world.call()
         world.resolve()
         world.keys shouldBe Seq("key-2")
       }
+    }
+
+    it("that comes within a second of a failure waits with others for one resolution, which begins then") {
+      val world = new World
+      world.script = () => throw new IllegalStateException("down")
+      world.call()
+      world.resolve()
+      world.script = () => ()
+      val calls = Seq.fill(50)(world.call())
+      world.resolutionsUnderWay shouldBe 0
+      calls.exists(_.isDone) shouldBe false
+      // The second is of real time.
+      eventually(world.resolutionsUnderWay shouldBe 1)
+      world.resolve()
+      world.keys shouldBe Seq.fill(50)("key-2")
     }
 
     it(
