@@ -50,7 +50,7 @@ private object CallsPage {
         s"sooner than ${shown(ListedStream.ListAgain)} after the call before; ListShards follows where it isn't found"
     ),
     row(GetShardIterator)(Executors, "PollingRecordPublisher")(
-      "once for each shard that is polled; again when the iterator has expired, and after a failed call that was not throttled"
+      "once for each shard that is polled; again when the iterator has expired, and after two failed calls in a row that were not throttled"
     ),
     row(GetRecords)(Executors, "PollingRecordPublisher")(
       s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(PollingOptions.callsPerSecond)} a second; a shard without " +

@@ -118,6 +118,9 @@ final case class RetryHistory(failures: Int, counted: Int, mistakes: Int, since:
   /** There is no demand for the call any more: the time until the next one does not count. */
   def rested: RetryHistory = copy(since = None)
 
+  /** The call could not be made for a time, which does not count. */
+  def heldUp(nanos: Long): RetryHistory = copy(since = since.map(_ + nanos))
+
   private[aws] def failed(treatment: Treatment, now: Long): RetryHistory = {
     val more = copy(failures = failures + 1)
     treatment match {

@@ -97,10 +97,12 @@ final class PollingRecordPublisher(
   private def takeMemory(): Unit =
     if (!closed) {
       val answer = expected
+      val asked  = runtime.clock.nanos()
       sink.memory.take(MemoryBudget.forDecoding(_, answer, AnswerMemoryGate.Forms).max(missing))(bytes =>
         worker.execute(() =>
           guarded {
             reserved = bytes
+            history = history.heldUp(runtime.clock.nanos() - asked)
             call()
           }
         )
@@ -266,8 +268,8 @@ final class PollingRecordPublisher(
         )
     case _ =>
       telemetry.failed()
-      // The iterator may be what the failure is about, and it ages while we wait.
-      iterator = None
+      // The first failure keeps it: it may be far beyond the last record. The next ones may be about it, and it ages while we wait.
+      if (history.failures > 1) iterator = None
       runtime.lines.warn(log, s"$action ${fault.kind.errorClass} ${shard.stream}", shard)(
         s"${KinesisFault.describe(action, where, fault)} Next attempt in ${(due - now).nanos.toMillis} ms."
       )

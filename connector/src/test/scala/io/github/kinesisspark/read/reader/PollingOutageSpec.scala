@@ -2,7 +2,10 @@ package io.github.kinesisspark.read.reader
 
 import java.net.{ConnectException, UnknownHostException}
 import java.util.concurrent.CompletableFuture
-import java.util.concurrent.atomic.AtomicInteger
+import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
+
+import scala.concurrent.duration._
+import scala.util.Using
 
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.Eventually
@@ -10,7 +13,9 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.core.exception.SdkClientException
-import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
+import software.amazon.awssdk.services.kinesis.model._
+
+import io.github.kinesisspark.config.CallRetries
 
 /** A polling reader whose endpoint has worked and is gone for a while. */
 class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with BeforeAndAfterAll {
@@ -55,5 +60,68 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
         eventually(scene.deliveries.size + scene.failures.size shouldBe 2)
         scene.failures.map(_.getMessage) shouldBe empty
       }
+  }
+
+  /** Calls of GetRecords fail by their number, and each answer brings another iterator. */
+  private final class Failing(failing: Set[Int], onFirst: PublisherScene => Unit = _ => ()) extends StubKinesis {
+    @volatile var waits     = 0
+    @volatile var made      = 0
+    @volatile var iterators = Vector.empty[String]
+
+    // A second for the failures alone, instead of 15 minutes, and waits of a millisecond.
+    private val retries = CallRetries(
+      CallRetries.default.byCall.view.mapValues(_.copy(base = 1.milli, max = 1.milli)).toMap,
+      maxDuration = 1.second
+    )
+    val scene = new PublisherScene(this, retries = retries, onWaiting = () => waits += 1)
+
+    override def getShardIterator(r: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
+      made += 1
+      CompletableFuture.completedFuture(GetShardIteratorResponse.builder.shardIterator(s"made $made").build)
+    }
+
+    override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+      iterators :+= r.shardIterator
+      val number = iterators.size
+      if (number == 1) onFirst(scene)
+      if (failing(number)) CompletableFuture.failedFuture(InternalFailureException.builder.statusCode(500).build)
+      else super.getRecords(r).thenApply(_.toBuilder.nextShardIterator(s"after $number").build)
+    }
+  }
+
+  describe("a polling reader of which a call fails") {
+    it("keeps its iterator, which may be far beyond the last record, until the next one fails too") {
+      val client = new Failing(Set(2, 4, 5))
+      Using.resource(client.scene) { scene =>
+        val publisher = scene.polling()
+        for (answers <- 1 to 3) {
+          publisher.request()
+          eventually(scene.deliveries should have size answers.toLong)
+        }
+      }
+      client.iterators shouldBe Vector("made 1", "after 1", "after 1", "after 3", "after 3", "made 2")
+    }
+
+    it("does not count the time in which it waits for memory as one of failures") {
+      val other  = new AtomicReference[MemoryBudget.Account]
+      val client = new Failing(
+        Set(1, 2),
+        onFirst = { scene =>
+          other.set(scene.memory.join(64L << 20).account())
+          // It comes once the failed call has given its memory back.
+          other.get.take(_ => scene.memory.capacity)(_ => ()): Unit
+        }
+      )
+      Using.resource(client.scene) { scene =>
+        scene.polling().request()
+        eventually(client.waits shouldBe 1)
+        val since = System.nanoTime()
+        eventually((System.nanoTime() - since).nanos should be > 1.second)
+        other.get.giveBack(scene.memory.capacity)
+        eventually(scene.deliveries.size + scene.failures.size shouldBe 1)
+        scene.failures shouldBe empty
+        client.iterators should have size 3
+      }
+    }
   }
 }
