@@ -8,7 +8,6 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.StreamConsumer
 import io.github.kinesisspark.config.OptionRegistry
-import io.github.kinesisspark.error.ErrorCatalogue
 import io.github.kinesisspark.position.{KinesisOffset, OffsetJson}
 import io.github.kinesisspark.read.row.SourceSchema
 
@@ -58,7 +57,7 @@ class PublicApiSpec extends AnyFunSpec with Matchers {
       .map(o => s"option ${o.name} ${o.kind.name} ${o.default.getOrElse("-")} ${o.scope.name}")
       .sorted ++
       SourceSchema.schema.fields.map(f => s"column ${f.name} ${f.dataType.simpleString}") ++
-      ErrorCatalogue.entries.map(entry => s"error ${entry.name}").sorted ++
+      ErrorCatalogueSpec.classes.map(name => s"error $name") ++
       methods
 
   describe("the public API") {
