@@ -3,7 +3,7 @@ package io.github.kinesisspark
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
-import io.github.kinesisspark.config.OptionDocs
+import io.github.kinesisspark.config.OptionTables
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.read.stream.SourceMetrics
 import io.github.kinesisspark.write.{SinkCounts, SinkMetrics, SinkSchema}
@@ -137,8 +137,8 @@ private object ReferencePages {
   }
 
   val parts: Seq[PagePart] = Seq(
-    new PagePart("options.md", "options", OptionDocs.markdown.trim),
-    new PagePart("options.md", "retries", OptionDocs.retries),
+    new PagePart("options.md", "options", OptionTables.all.trim),
+    new PagePart("options.md", "retries", OptionTables.retries),
     new PagePart("columns.md", "columns", sourceColumns),
     new PagePart("columns.md", "sink-columns", sinkColumns),
     new PagePart("metrics.md", "metrics", sourceMetrics),

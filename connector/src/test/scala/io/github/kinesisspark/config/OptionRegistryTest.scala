@@ -85,7 +85,7 @@ class OptionRegistryTest extends AnyFunSuite {
   }
 
   test("the generated Markdown has one row per option, one for those of retries, and no cell breaks its table") {
-    val lines = OptionDocs.markdown.linesIterator.filter(_.startsWith("|")).toSeq
+    val lines = OptionTables.all.linesIterator.filter(_.startsWith("|")).toSeq
     val rows  = lines.filter(_.startsWith("| `"))
     assert(rows.size == OptionRegistry.all.size - 4 * CallRetries.retries.size + 1)
     assert(lines.size == rows.size + 3 * 2)
@@ -94,7 +94,7 @@ class OptionRegistryTest extends AnyFunSuite {
   }
 
   test("the generated table of retries has one row per call") {
-    val rows = OptionDocs.retries.linesIterator.drop(2).toSeq
+    val rows = OptionTables.retries.linesIterator.drop(2).toSeq
     assert(rows.size == CallRetries.retries.size)
     assert(rows.contains("| `listStreamConsumers` | reading |  | `200ms` | `1s` | `1.5` |  |"))
     rows.foreach(row => assert(row.count(_ == '|') == 8, row))
