@@ -3,7 +3,7 @@ package io.github.kinesisspark.config
 /** The options for other programs. */
 object OptionDocs {
 
-  /** An array of `{name, type, default, doc, since, scope, secret, perStream, values, least, most, aliases}`: the Python package
+  /** An array of `{name, type, default, doc, scope, secret, perStream, values, least, most, aliases}`: the Python package
     * compares its own options with it. `default`, `least` and `most` are null where there are none.
     */
   def json: String = ujson.write(ujson.Arr.from(OptionRegistry.all.map { option =>
@@ -12,7 +12,6 @@ object OptionDocs {
       "type"      -> option.kind.name,
       "default"   -> orNull(option.default),
       "doc"       -> option.doc,
-      "since"     -> option.since,
       "scope"     -> option.scope.name,
       "secret"    -> option.isSecret,
       "perStream" -> option.perStream,

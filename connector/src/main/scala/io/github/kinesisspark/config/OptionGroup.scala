@@ -9,7 +9,6 @@ import scala.collection.mutable.ListBuffer
   * @param doc       one paragraph, Markdown
   * @param perStream may also be given as `stream.<name>.<option>`, which then holds for that stream alone
   * @param aliases   other names for the same option, known from other connectors
-  * @param since     the first release that has it
   * @param read      a value from its text, or what it must be, in words that don't repeat the text
   * @param ifAbsent  the value where the option is left out
   */
@@ -21,7 +20,6 @@ final class Opt[A] private[config] (
     val scope: OptionScope,
     val perStream: Boolean,
     val aliases: Seq[String],
-    val since: String,
     private[config] val read: OptionValue.Parser[A],
     ifAbsent: => A
 ) {
@@ -52,18 +50,8 @@ abstract class OptionGroup(scope: OptionScope, perStream: Boolean = false) {
   final def options: Seq[Opt[?]] = declared.toList
 
   /** An option with a default. One that doesn't parse is a bug that the first use shows. */
-  protected final def option[A](
-      name: String,
-      kind: OptionKind[A],
-      default: String,
-      doc: String,
-      scope: OptionScope = scope,
-      aliases: Seq[String] = Nil,
-      since: String = FirstRelease
-  ): Opt[A] =
-    declare(
-      new Opt(name, kind, Some(default), doc, scope, perStream, aliases, since, kind.parse, absent(name, kind, default))
-    )
+  protected final def option[A](name: String, kind: OptionKind[A], default: String, doc: String): Opt[A] =
+    declare(new Opt(name, kind, Some(default), doc, scope, perStream, Nil, kind.parse, absent(name, kind, default)))
 
   /** An option that is None where it is left out and has no default. */
   protected final def optional[A](
@@ -71,14 +59,10 @@ abstract class OptionGroup(scope: OptionScope, perStream: Boolean = false) {
       kind: OptionKind[A],
       doc: String,
       default: Option[String] = None,
-      scope: OptionScope = scope,
-      aliases: Seq[String] = Nil,
-      since: String = FirstRelease
+      aliases: Seq[String] = Nil
   ): Opt[Option[A]] = {
     def read(text: String) = kind(text).map(Option(_))
-    declare(
-      new Opt(name, kind, default, doc, scope, perStream, aliases, since, read, default.map(absent(name, kind, _)))
-    )
+    declare(new Opt(name, kind, default, doc, scope, perStream, aliases, read, default.map(absent(name, kind, _))))
   }
 
   private def absent[A](name: String, kind: OptionKind[A], default: String): A =
@@ -88,6 +72,4 @@ abstract class OptionGroup(scope: OptionScope, perStream: Boolean = false) {
     declared += option
     option
   }
-
-  private def FirstRelease = "0.1.0"
 }
