@@ -1,7 +1,7 @@
 package io.github.kinesisspark.runtime
 
-import java.util.concurrent.{Executor, ScheduledThreadPoolExecutor, SynchronousQueue, ThreadFactory, ThreadPoolExecutor}
-import java.util.concurrent.TimeUnit.{NANOSECONDS, SECONDS}
+import java.util.concurrent.{Executor, Executors, ScheduledThreadPoolExecutor, ThreadFactory}
+import java.util.concurrent.TimeUnit.NANOSECONDS
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.concurrent.duration.FiniteDuration
@@ -14,7 +14,7 @@ trait Workers {
   /** So many threads, which also keep timers. The work must not block where several share them. */
   def fixed(name: String, threads: Int): Worker
 
-  /** As many threads as work at once, with the class loader of the calling thread. Their work may block. */
+  /** As many threads as work at once, with the class loader of the calling thread. An idle one ends after a minute. Their work may block. */
   def growing(name: String): Executor
 
   /** A thread for this work alone. */
@@ -46,18 +46,11 @@ private[runtime] final class JvmWorkers extends Workers {
   override def growing(name: String): Executor = {
     val loader  = Thread.currentThread.getContextClassLoader
     val daemons = new Daemons(name)
-    val pool    = new ThreadPoolExecutor(
-      0,
-      Int.MaxValue,
-      IdleSeconds,
-      SECONDS,
-      new SynchronousQueue[Runnable],
-      work => {
-        val thread = daemons.newThread(work)
-        thread.setContextClassLoader(loader)
-        thread
-      }
-    )
+    val pool    = Executors.newCachedThreadPool { work =>
+      val thread = daemons.newThread(work)
+      thread.setContextClassLoader(loader)
+      thread
+    }
     work => pool.execute(() => logged(name)(work.run()))
   }
 
@@ -71,9 +64,6 @@ private object JvmWorkers {
   private def logged(name: String)(work: => Unit): Unit =
     try work
     catch { case e: Throwable => log.warn(s"Work of $name has failed.", e) }
-
-  /** Until a thread without work ends. */
-  private val IdleSeconds = 60L
 
   private final class Daemons(name: String) extends ThreadFactory {
     private val made = new AtomicInteger
