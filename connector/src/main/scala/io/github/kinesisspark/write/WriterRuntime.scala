@@ -1,12 +1,10 @@
 package io.github.kinesisspark.write
 
-import java.util.concurrent.atomic.AtomicReference
-
 import scala.concurrent.duration._
 import scala.util.Try
 
 import io.github.kinesisspark.aws.KinesisClients
-import io.github.kinesisspark.runtime.{Attempt, Runtime, Timer}
+import io.github.kinesisspark.runtime.{Attempt, Runtime, Timer, WaitingQueue}
 
 /** What the writers of one process share: clients, and threads for work that may block. */
 private[write] final class WriterRuntime(val clients: KinesisClients) {
@@ -27,21 +25,13 @@ private[write] final class WriterRuntime(val clients: KinesisClients) {
     * @throws java.lang.Throwable            what the work throws
     */
   def unlessKilled[A](isKilled: () => Boolean)(work: => A): A = {
-    val result = new AtomicReference(Option.empty[Try[A]])
-    val job    = new InterruptibleRun
-    workers.execute { () =>
-      job.run {
-        val done = Attempt(work)
-        result.synchronized {
-          result.set(Some(done))
-          runtime.waits.signal(result)
-        }
-      }
-    }
+    val results = new WaitingQueue[Try[A]]
+    val job     = new InterruptibleRun
+    workers.execute(() => job.run(results.put(Attempt(work))))
     try {
-      def isOver = result.synchronized(runtime.waits.until(result, Glance)(result.get.isDefined))
-      while (!isOver && !isKilled()) ()
-      result.get.getOrElse(throw new InterruptedException("The task is being killed")).get
+      var result = results.poll(Glance)
+      while (result.isEmpty && !isKilled()) result = results.poll(Glance)
+      result.getOrElse(throw new InterruptedException("The task is being killed")).get
     } finally job.end()
   }
 }

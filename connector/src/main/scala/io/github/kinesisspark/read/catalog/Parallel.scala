@@ -1,9 +1,9 @@
 package io.github.kinesisspark.read.catalog
 
 import scala.concurrent.duration._
-import scala.util.{Failure, Success, Try}
+import scala.util.Try
 
-import io.github.kinesisspark.runtime.{Attempt, Runtime}
+import io.github.kinesisspark.runtime.{Attempt, Runtime, WaitingQueue}
 
 /** Blocking questions about many shards, some at a time. */
 object Parallel {
@@ -13,33 +13,16 @@ object Parallel {
     if (questions.size <= 1) questions.iterator.map(answer).toVector
     else {
       val threads = runtime.workers.fixed("kinesis-planning", questions.size.min(AtOnce))
-      val answers = new Answers[B](questions.size)
+      val answers = new WaitingQueue[(Int, Try[B])]
       try {
         questions.iterator.zipWithIndex.foreach { case (question, i) =>
-          threads.execute(() => answers.put(i, Attempt(answer(question))))
+          threads.execute(() => answers.put(i -> Attempt(answer(question))))
         }
-        answers.all()
+        var known = Map.empty[Int, B]
+        while (known.size < questions.size) answers.poll(1.day).foreach { case (i, found) => known += i -> found.get }
+        Vector.tabulate(questions.size)(known)
       } finally threads.close()
     }
-
-  private final class Answers[B](count: Int)(implicit runtime: Runtime) {
-    private var known  = Map.empty[Int, B]
-    private var failed = Option.empty[Throwable]
-
-    def put(i: Int, answer: Try[B]): Unit = synchronized {
-      answer match {
-        case Success(value) => known += i -> value
-        case Failure(cause) => failed = failed.orElse(Some(cause))
-      }
-      if (failed.isDefined || known.size == count) runtime.waits.signal(this)
-    }
-
-    def all(): Vector[B] = synchronized {
-      while (!runtime.waits.until(this, 1.day)(failed.isDefined || known.size == count)) ()
-      failed.foreach(throw _)
-      Vector.tabulate(count)(known)
-    }
-  }
 
   /** An answer has 10 MB at most, so this is also what they take of memory. */
   private[kinesisspark] val AtOnce = 16
