@@ -65,9 +65,7 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       cache.resolveIdentity(ResolveIdentityRequest.builder().build()).thenCompose(send(_, body))
     }
 
-  override def close(): Unit =
-    try http.close()
-    finally cache.close()
+  override def close(): Unit = Closing.all(http, cache)
 
   private def send(identity: AwsCredentialsIdentity, body: Array[Byte]): CompletableFuture[Void] = {
     val request = SdkHttpRequest

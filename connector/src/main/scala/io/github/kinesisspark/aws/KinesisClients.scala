@@ -91,9 +91,7 @@ object KinesisClients {
       val success: Success,
       credentials: AutoCloseable
   ) extends AutoCloseable {
-    override def close(): Unit =
-      try client.close()
-      finally credentials.close()
+    override def close(): Unit = Closing.all(client, credentials)
   }
 
   /** @param threads  which resolve credentials

@@ -90,4 +90,10 @@ private[kinesisspark] object Closing {
         close
         throw e
     }
+
+  /** Closes all in this order, also those behind one that throws. */
+  def all(resources: AutoCloseable*): Unit = resources.headOption.foreach { first =>
+    try first.close()
+    finally all(resources.tail: _*)
+  }
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aggregation.Aggregator
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{Closing, KinesisException}
 import io.github.kinesisspark.config.{BadRecords, Linger, SinkOptions}
 import io.github.kinesisspark.jar.FromDriver
 import io.github.kinesisspark.write.pack.Packing
@@ -68,9 +68,7 @@ private[write] final class KinesisDataWriter(
   // Records that are sent stay in their streams.
   override def abort(): Unit = ()
 
-  override def close(): Unit =
-    try records.close()
-    finally calls.close()
+  override def close(): Unit = Closing.all(records, calls)
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = SinkMetrics.ofTask(counts)
 

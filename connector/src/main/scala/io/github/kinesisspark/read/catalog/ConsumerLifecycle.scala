@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.catalog
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers, KinesisClients}
+import io.github.kinesisspark.aws.{Closing, ConsumerCalls, FanOutConsumers, KinesisClients}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.ResolvedPublisher
@@ -91,8 +91,6 @@ object ConsumerLifecycle {
 
     override def calls: Option[ConsumerCalls] = Some(consumers.calls)
 
-    override def close(): Unit =
-      try consumers.release()
-      finally consumers.close()
+    override def close(): Unit = Closing.all(() => consumers.release(), consumers)
   }
 }

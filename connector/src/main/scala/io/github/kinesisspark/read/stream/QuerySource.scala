@@ -178,13 +178,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     gone.toSet
   }
 
-  override def close(): Unit =
-    try readers.close()
-    finally
-      try endConsumers()
-      finally
-        try catalog.close()
-        finally observer.close()
+  override def close(): Unit = Closing.all(readers, () => endConsumers(), catalog, observer)
 
   /** Where another driver runs the query from its checkpoint, the consumers are that one's. */
   private def endConsumers(): Unit = {

@@ -4,7 +4,7 @@ import java.util
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.ConsumerCalls
+import io.github.kinesisspark.aws.{Closing, ConsumerCalls}
 import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
 import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.plan.PlanningResult
@@ -64,7 +64,5 @@ private[read] final class SourceObserver(
 
   private def trigger = interval.getOrElse(Duration.Zero)
 
-  override def close(): Unit =
-    try cloudWatch.foreach(_.close())
-    finally shown.foreach(_.close())
+  override def close(): Unit = Closing.all(cloudWatch.toSeq ++ shown: _*)
 }
