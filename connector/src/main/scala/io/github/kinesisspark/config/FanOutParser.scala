@@ -17,9 +17,10 @@ private[config] final class FanOutParser(
 ) {
   import FanOutParser._
 
-  def publisher(): RecordPublisherConfig = {
+  /** None for polling. */
+  def options(): Option[FanOutOptions] = {
     val settings = read()
-    if (general(recordPublisher)) RecordPublisherConfig.FanOut(fanOut(settings)) else RecordPublisherConfig.Polling
+    if (general(recordPublisher)) Some(fanOut(settings)) else None
   }
 
   private def read() = Read(

@@ -11,6 +11,7 @@ import scala.concurrent.duration._
   *
   * @param streams                in the user's order, one or more
   * @param client                 for streams that nothing is said of: those that are not in the list any more
+  * @param fanOut                 where records come by fan-out; left out, by polling
   * @param failOnDataLoss         whether records that are gone before they were read end the query
   * @param deaggregate            whether the KPL's aggregated records are taken apart
   * @param shardDiscoveryInterval how often each stream's shards are listed
@@ -23,7 +24,7 @@ import scala.concurrent.duration._
 final case class SourceOptions(
     streams: Seq[StreamOptions],
     client: ClientOptions,
-    recordPublisher: RecordPublisherConfig,
+    fanOut: Option[FanOutOptions],
     failOnDataLoss: Boolean,
     deaggregate: Boolean,
     admission: AdmissionOptions,
@@ -125,18 +126,6 @@ object SourceOptions extends OptionGroup(OptionScope.Source) {
     * @throws OptionException as [[parse]]
     */
   def parseStreams(options: Map[String, String]): Seq[StreamOptions] = SourceOptionsParser.parseStreams(options)
-}
-
-/** How records come out of a shard. */
-sealed trait RecordPublisherConfig extends Product with Serializable
-
-object RecordPublisherConfig {
-
-  /** GetRecords: 2 MB/s and 5 calls/s per shard, shared with all other pollers of it. */
-  case object Polling extends RecordPublisherConfig
-
-  /** SubscribeToShard: 2 MB/s per shard and consumer. */
-  final case class FanOut(options: FanOutOptions) extends RecordPublisherConfig
 }
 
 /** One stream of a source, and whatever was said of it alone.

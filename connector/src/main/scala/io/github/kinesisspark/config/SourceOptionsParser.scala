@@ -43,7 +43,7 @@ private[config] object SourceOptionsParser {
     def sourceOptions(): SourceOptions = SourceOptions(
       streams = eachStream(),
       client = clients.client(general, clients.credentials(settings)),
-      recordPublisher = fanOut.publisher(),
+      fanOut = fanOut.options(),
       failOnDataLoss = general(SourceOptions.failOnDataLoss),
       deaggregate = general(SourceOptions.deaggregate),
       admission = AdmissionOptions.read(general),

@@ -12,15 +12,12 @@ class FanOutOptionsTest extends AnyFunSuite {
   private val orders    = StreamRef.ByName("orders")
   private val refunds   = StreamRef.ByName("refunds")
 
-  private def parse(options: (String, String)*): RecordPublisherConfig = {
+  private def parse(options: (String, String)*): Option[FanOutOptions] = {
     val base = Map("streamName" -> "orders", "recordPublisher" -> "efo")
-    SourceOptions.parse(base ++ options).recordPublisher
+    SourceOptions.parse(base ++ options).fanOut
   }
 
-  private def fanOut(options: (String, String)*): FanOutOptions = parse(options*) match {
-    case RecordPublisherConfig.FanOut(options) => options
-    case other                                 => fail(s"not fan-out: $other")
-  }
+  private def fanOut(options: (String, String)*): FanOutOptions = parse(options*).getOrElse(fail("not fan-out"))
 
   private def problems(options: (String, String)*): Seq[String] =
     intercept[OptionException](parse(options*)).problems
@@ -97,19 +94,15 @@ class FanOutOptionsTest extends AnyFunSuite {
         s"efo.consumerArn.$other"          -> s"$other/consumer/app:1"
       )
     )
-    options.recordPublisher match {
-      case RecordPublisherConfig.FanOut(fanOut) =>
-        assert(
-          options.streams.map(s => fanOut.consumers(s.stream)) ==
-            Seq(Given(ConsumerArn(ofOrders)), Given(ConsumerArn(s"$other/consumer/app:1")))
-        )
-      case polling => fail(polling.toString)
-    }
+    assert(
+      options.streams.map(s => options.fanOut.get.consumers(s.stream)) ==
+        Seq(Given(ConsumerArn(ofOrders)), Given(ConsumerArn(s"$other/consumer/app:1")))
+    )
   }
 
   test("efo options are checked but not used while recordPublisher is polling") {
     val kept = Seq("recordPublisher" -> "polling", "efo.registration" -> "none", "efo.deregisterOnStop" -> "true")
-    assert(parse(kept*) == RecordPublisherConfig.Polling)
+    assert(parse(kept*).isEmpty)
     assertReports(
       problems((kept :+ ("efo.registration" -> "later"))*),
       "'efo.registration' must be one of lazy, eager, none"

@@ -52,7 +52,7 @@ class SourceOptionsTest extends AnyFunSuite {
           )
         ),
         ClientOptions(None, None, DefaultChain),
-        RecordPublisherConfig.Polling,
+        fanOut = None,
         failOnDataLoss = true,
         deaggregate = true,
         AdmissionOptions(None, None, None, 15.minutes, Some(10.seconds)),
@@ -106,7 +106,7 @@ class SourceOptionsTest extends AnyFunSuite {
           )
         ),
         client,
-        RecordPublisherConfig.Polling,
+        fanOut = None,
         failOnDataLoss = false,
         deaggregate = false,
         AdmissionOptions(Some(1000), Some(64L << 20), Some(10), 30.seconds, Some(1.minute)),

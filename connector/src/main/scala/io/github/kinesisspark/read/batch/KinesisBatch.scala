@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.read.{Batch, InputPartition, PartitionRead
 import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisClients, KinesisException}
-import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
+import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{RangeGrouping, RangeSplitting}
@@ -66,7 +66,7 @@ final class KinesisBatch(
     shards.map(shard => shard -> snapshot.hashKeys.getOrElse(shard, HashKeyRange.all)).toMap
 
   /** A consumer has one subscription to a shard, so that is one task's. */
-  private def isFanOut = options.recordPublisher != RecordPublisherConfig.Polling
+  private def isFanOut = options.fanOut.isDefined
 
   /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow
     * from record to record, so what is near the filter's times is left to Spark.

@@ -3,7 +3,7 @@ package io.github.kinesisspark.read.catalog
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{Closing, ConsumerCalls, FanOutConsumers, KinesisClients}
-import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
+import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 
@@ -33,22 +33,18 @@ object ConsumerLifecycle {
 
   /** @param query its id, as its checkpoint keeps it */
   def of(options: SourceOptions, query: => Option[String], clients: KinesisClients): ConsumerLifecycle =
-    options.recordPublisher match {
-      case RecordPublisherConfig.Polling        => Polling
-      case RecordPublisherConfig.FanOut(fanOut) =>
-        new FanOut(FanOutConsumers.open(options.streams, fanOut, query, clients))
+    options.fanOut.fold[ConsumerLifecycle](Polling) { fanOut =>
+      new FanOut(FanOutConsumers.open(options.streams, fanOut, query, clients))
     }
 
   /** At `load()`, before there is a query. */
-  def begin(options: SourceOptions, clients: KinesisClients): Unit = options.recordPublisher match {
-    case RecordPublisherConfig.Polling        => ()
-    case RecordPublisherConfig.FanOut(fanOut) => FanOutConsumers.begin(options.streams, fanOut, clients)
-  }
+  def begin(options: SourceOptions, clients: KinesisClients): Unit =
+    options.fanOut.foreach(FanOutConsumers.begin(options.streams, _, clients))
 
   /** How the tasks of a batch read get their records. Nobody reports the end of a batch read, so the consumer stays. */
-  def ofBatch(options: SourceOptions, clients: KinesisClients): ResolvedPublisher = options.recordPublisher match {
-    case RecordPublisherConfig.Polling        => ResolvedPublisher.Polling
-    case RecordPublisherConfig.FanOut(fanOut) =>
+  def ofBatch(options: SourceOptions, clients: KinesisClients): ResolvedPublisher = options.fanOut match {
+    case None         => ResolvedPublisher.Polling
+    case Some(fanOut) =>
       val consumers = FanOutConsumers.open(options.streams, fanOut, query = None, clients)
       try {
         val resolved = consumers.resolve()

@@ -5,7 +5,7 @@ import java.util
 import scala.concurrent.duration._
 
 import io.github.kinesisspark.aws.{Closing, ConsumerCalls}
-import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
+import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.plan.PlanningResult
 import io.github.kinesisspark.read.reader.ReadersNow
@@ -29,7 +29,7 @@ private[read] final class SourceObserver(
   @volatile private var metrics = SourceMetrics.begun(runtime.clock.nanos())
   private var reachedSoFar      = KinesisOffset.initial
   private val gauges            = SourceMetrics.gauges(
-    options.recordPublisher != RecordPublisherConfig.Polling,
+    options.fanOut.isDefined,
     () => metrics.at(runtime.clock.nanos())
   )
 

@@ -4,7 +4,7 @@ import java.time.Duration
 import java.util.UUID
 
 import io.github.kinesisspark.aws.{FakeTime, FanOutConsumers, KinesisClients}
-import io.github.kinesisspark.config.{RecordPublisherConfig, SourceOptions}
+import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import io.github.kinesisspark.runtime.Runtime
 import io.github.kinesisspark.testkit.{AccessKey, Account, KinesisServer, KinesisServerConfig, ManualClock, Principal}
@@ -101,10 +101,8 @@ final class ConsumerWorld(
     FanOutConsumers.begin(parsed.streams, fanOutOf(parsed), clients)
   }
 
-  private def fanOutOf(options: SourceOptions) = options.recordPublisher match {
-    case RecordPublisherConfig.FanOut(fanOut) => fanOut
-    case RecordPublisherConfig.Polling        => throw new IllegalArgumentException("polling")
-  }
+  private def fanOutOf(options: SourceOptions) =
+    options.fanOut.getOrElse(throw new IllegalArgumentException("polling"))
 
   /** The consumers of a query that starts, and stops again without deregistering them. */
   def resolve(streams: StreamArn*)(more: (String, String)*): Map[StreamArn, ConsumerArn] = {
