@@ -106,35 +106,25 @@ object ReaderReports {
       else if (report.pool != pool && report.applied < applied) Some(this) // Of readers that were there before.
       else if (report.isOfAllReaders) Reported.of(report)
       else if (report.pool != pool || report.number != number + 1) None
-      else
-        Some(
-          Reported(
-            pool,
-            report.number,
-            report.applied,
-            statuses -- report.gone ++ Reported.statusesOf(report),
-            counts -- report.gone ++ report.counts,
-            report.totals
-          )
-        )
+      else Some(Reported.after(statuses, counts, report))
   }
 
   object Reported {
     def of(report: ReaderReport): Option[Reported] =
-      if (!report.isOfAllReaders) None
-      else
-        Some(
-          Reported(
-            report.pool,
-            report.number,
-            report.applied,
-            statusesOf(report).toMap,
-            report.counts.toMap,
-            report.totals
-          )
-        )
+      if (report.isOfAllReaders) Some(after(Map.empty, Map.empty, report)) else None
 
-    private def statusesOf(report: ReaderReport) =
-      report.statuses.iterator.map(status => status.shard -> ReportedStatus(status, report.atNanos, report.applied))
+    private def after(
+        statuses: Map[ShardKey, ReportedStatus],
+        counts: Map[ShardKey, ShardCounts],
+        report: ReaderReport
+    ) = Reported(
+      report.pool,
+      report.number,
+      report.applied,
+      statuses -- report.gone ++
+        report.statuses.iterator.map(status => status.shard -> ReportedStatus(status, report.atNanos, report.applied)),
+      counts -- report.gone ++ report.counts,
+      report.totals
+    )
   }
 }
