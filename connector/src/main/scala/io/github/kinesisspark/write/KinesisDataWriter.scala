@@ -72,7 +72,7 @@ private[write] final class KinesisDataWriter(
 
   override def currentMetricsValues(): Array[CustomTaskMetric] = SinkMetrics.ofTask(counts)
 
-  private def counts = SinkCounts(records.totals, records.rows, bad.skipped, records.callTimes)
+  private def counts = records.counts.copy(skipped = bad.skipped)
 }
 
 /** Travels to the executors.

@@ -13,7 +13,7 @@ import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{Linger, StreamRef}
 import io.github.kinesisspark.runtime.{TryLock, WaitingQueue}
 import io.github.kinesisspark.write.pack.Packing
-import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits, Totals}
+import io.github.kinesisspark.write.send.{BadRecord, CallAnswer, Entry, SendFailure, Sending, SizeLimits}
 
 /** Makes the calls that [[Sending]] decides on, for one task and on its thread, which waits only while there is no room for another
   * record, for a list of shards, or at the end. The SDK's threads only put answers into a queue.
@@ -54,7 +54,7 @@ private[write] final class TaskWriter(
   private var due = Option.empty[Long]
 
   /** As of the last step, for readers without the lock. */
-  @volatile private var counted = Counted(Totals(), CallTimes.none, 0)
+  @volatile private var counted = SinkCounts.none
 
   /** Guards all other state, also while shards are listed and calls are made. Only the task's own thread waits for it, and looks meanwhile whether the task
     * is killed: the timer comes again later, and the SDK's threads don't use it.
@@ -76,13 +76,8 @@ private[write] final class TaskWriter(
 
   private val timer = new InterruptibleRun
 
-  def totals: Totals = counted.totals
-
-  /** Of answered calls. */
-  def callTimes: CallTimes = counted.times
-
-  /** Rows that are written. */
-  def rows: Long = counted.rows
+  /** Without skipped rows, which `bad` counts. */
+  def counts: SinkCounts = counted
 
   /** Takes the row in; some may be sent now.
     *
@@ -250,7 +245,7 @@ private[write] final class TaskWriter(
     takeBlock()
     makeCalls(flush)
     due = sending.wakeAt(pressed = true).filter(_ > now)
-    counted = Counted(sending.totals, times, packing.rows)
+    counted = SinkCounts(sending.totals, packing.rows, skipped = 0, times)
   }
 
   @tailrec private def makeCalls(flush: Boolean): Unit = {
@@ -349,8 +344,6 @@ private object TaskWriter {
 
   /** @param answer or what broke on this side, where no answer could be made of the call */
   private final case class Answered(call: Long, answer: Either[Throwable, CallAnswer], millis: Long)
-
-  private final case class Counted(totals: Totals, times: CallTimes, rows: Long)
 
   // A killed task must not wait for an answer to notice it.
   private val LongestWait = 500.millis

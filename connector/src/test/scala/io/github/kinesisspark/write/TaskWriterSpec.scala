@@ -101,9 +101,9 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   it("a task writer with linger sends its rows before further rows arrive") {
     val s = new Setting(Some(Linger.of(5.millis)))
     s.writer.write(entry(0))
-    eventually(s.writer.rows shouldBe 1)
+    eventually(s.writer.counts.userRecords shouldBe 1)
     s.writer.write(entry(1))
-    eventually(s.writer.rows shouldBe 2)
+    eventually(s.writer.counts.userRecords shouldBe 2)
     s.sizes shouldBe Vector(1, 1)
     s.writer.flush()
     s.writer.close()
@@ -129,7 +129,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     s.writer.write(entry(1))
     answer.complete(CallAnswer.PerRecord(Vector(RecordAnswer.Taken(shardId))))
     eventually(s.sizes shouldBe Vector(1, 1))
-    eventually(s.writer.rows shouldBe 2)
+    eventually(s.writer.counts.userRecords shouldBe 2)
     s.writer.close()
   }
 
@@ -138,7 +138,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     (0 until 600).foreach(i => s.writer.write(entry(i)))
     s.writer.flush()
     s.sizes shouldBe Vector(500, 100)
-    s.writer.rows shouldBe 600
+    s.writer.counts.userRecords shouldBe 600
   }
 
   it("a task writer has one timer for held rows, and one for refused ones, however long its task has waited") {
@@ -179,8 +179,8 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
     val s = new Setting(Some(Linger.of(5.millis)), Seq(CallAnswer.PerRecord(Vector(refused))))
     s.writer.write(entry(0))
-    eventually(s.writer.rows shouldBe 1)
-    s.writer.totals.retried shouldBe 1
+    eventually(s.writer.counts.userRecords shouldBe 1)
+    s.writer.counts.sent.retried shouldBe 1
   }
 
   it(
@@ -191,7 +191,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val answer = CallAnswer.PerRecord(refused +: Vector.fill(499)(RecordAnswer.Taken(shardId)))
     val s      = new Setting(Some(Linger.of(1.hour)), Seq(answer))
     (0 until 500).foreach(i => s.writer.write(entry(i)))
-    eventually(s.writer.rows shouldBe 500)
+    eventually(s.writer.counts.userRecords shouldBe 500)
     s.writer.close()
   }
 
@@ -202,7 +202,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     (0 until 100).foreach(i =>
       s.writer.write(new Entry(events, "key", None, new Array[Byte](10), RowId("run", 0, i.toLong)))
     )
-    eventually(s.writer.rows shouldBe 100)
+    eventually(s.writer.counts.userRecords shouldBe 100)
     (System.nanoTime() - began) should be < (100 * linger / 2).toNanos
     s.sizes shouldBe Vector.fill(100)(1)
     s.writer.close()
@@ -227,7 +227,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   it("a task writer with linger sends aggregated records before they are full") {
     val s = new Setting(Some(Linger.of(50.millis)), packing = aggregated())
     (0 until 3).foreach(i => s.writer.write(entry(i)))
-    eventually(s.writer.rows shouldBe 3)
+    eventually(s.writer.counts.userRecords shouldBe 3)
   }
 
   it("a task writer whose timed call failed throws that error at the next row and at the flush") {
@@ -279,7 +279,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     def note() = held.add(HeldMonitors.here): Unit
     val timed  = new Setting(Some(Linger.of(5.millis)), packing = aggregated(note()), before = note())
     timed.writer.write(entry(0))
-    eventually(timed.writer.rows shouldBe 1)
+    eventually(timed.writer.counts.userRecords shouldBe 1)
     val full = new Setting(linger = None, packing = aggregated(note()), before = note())
     full.writer.write(entry(0))
     full.writer.flush()
@@ -300,7 +300,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     )
     s.writer.write(entry(0))
     listing.await(30, TimeUnit.SECONDS) shouldBe true
-    within(1.second)(s.writer.rows) shouldBe 0
+    within(1.second)(s.writer.counts.userRecords) shouldBe 0
     s.writer.close()
   }
 
@@ -322,7 +322,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     listing.await(30, TimeUnit.SECONDS) shouldBe true
     val other = new Setting(Some(Linger.of(5.millis)))
     other.writer.write(entry(0))
-    eventually(other.writer.rows shouldBe 1)
+    eventually(other.writer.counts.userRecords shouldBe 1)
     all.foreach(_.writer.close())
     ended.await(30, TimeUnit.SECONDS) shouldBe true
   }
@@ -335,7 +335,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val sent  = s.sizes
     val other = new Setting(Some(Linger.of(40.millis)))
     other.writer.write(entry(0))
-    eventually(other.writer.rows shouldBe 1)
+    eventually(other.writer.counts.userRecords shouldBe 1)
     s.sizes shouldBe sent
   }
 }
