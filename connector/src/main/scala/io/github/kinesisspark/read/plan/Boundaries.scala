@@ -56,16 +56,7 @@ final case class Boundaries private (spacing: BoundarySpacing, closed: Vector[Bo
   lazy val all: Vector[Boundary] = open.fold(closed)(closed :+ _)
 
   /** How many of them are within; those that are come first. */
-  def countWhile(isWithin: Boundary => Boolean): Int = {
-    val boundaries = all
-    var low        = 0
-    var high       = boundaries.size
-    while (low < high) {
-      val middle = (low + high) >>> 1
-      if (isWithin(boundaries(middle))) low = middle + 1 else high = middle
-    }
-    low
-  }
+  def countWhile(isWithin: Boundary => Boolean): Int = Boundaries.firstWhere(0, all.size)(i => !isWithin(all(i)))
 
   /** With what follows.
     *
@@ -105,6 +96,17 @@ object Boundaries {
   }
 
   def none(spacing: BoundarySpacing): Boundaries = Boundaries(spacing, Vector.empty, None)
+
+  /** The first number for which it holds, as it does for all after it; `until` where it holds for none. */
+  def firstWhere(from: Int, until: Int)(holds: Int => Boolean): Int = {
+    var low  = from
+    var high = until
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (holds(middle)) high = middle else low = middle + 1
+    }
+    low
+  }
 
   /** The records between two boundaries, while more are added.
     *

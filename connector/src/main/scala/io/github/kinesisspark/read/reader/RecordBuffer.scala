@@ -135,7 +135,7 @@ final class RecordBuffer private (
   private def placeWhile(n: SequenceNumber)(isBefore: SequenceNumber => Boolean): Option[Place] =
     if (!covers(n)) None
     else {
-      val chunk = firstWhere(0, chunks.size)(i => !isBefore(chunks(i).last.sequenceNumber))
+      val chunk = Boundaries.firstWhere(0, chunks.size)(i => !isBefore(chunks(i).last.sequenceNumber))
       Some(if (chunk == chunks.size) end else Place(chunk, chunks(chunk).countWhile(isBefore)))
     }
 
@@ -189,17 +189,6 @@ object RecordBuffer {
       if (start <= 0 && end >= length) this else Chunk(all, answer, from + start, from + end)
 
     def countWhile(isBefore: SequenceNumber => Boolean): Int =
-      firstWhere(from, until)(i => !isBefore(all(i).sequenceNumber)) - from
-  }
-
-  /** The first number for which it holds, as it does for all after it; `until` where it holds for none. */
-  private def firstWhere(from: Int, until: Int)(holds: Int => Boolean): Int = {
-    var low  = from
-    var high = until
-    while (low < high) {
-      val middle = (low + high) >>> 1
-      if (holds(middle)) high = middle else low = middle + 1
-    }
-    low
+      Boundaries.firstWhere(from, until)(i => !isBefore(all(i).sequenceNumber)) - from
   }
 }
