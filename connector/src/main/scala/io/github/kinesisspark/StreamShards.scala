@@ -5,7 +5,7 @@ import scala.concurrent.duration._
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{SourceOptions, StreamOptions}
 import io.github.kinesisspark.position.{KinesisOffset, Shard, ShardKey, ShardPosition, StreamArn}
-import io.github.kinesisspark.read.catalog.Parallel
+import io.github.kinesisspark.read.catalog.{Parallel, ShardProbes}
 
 /** A shard as it is now, and where a query is in it.
   *
@@ -45,7 +45,9 @@ object StreamShards {
     import clients.runtime
     val lease = clients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
     try {
-      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, Patience))
+      val retry     = DirectoryRetry.of(lease, Patience)
+      val directory = new StreamDirectory(lease.client, retry)
+      val probes    = new ShardProbes(lease.client, retry)
       val described = directory.describe(stream.stream)
       val listing   = directory.listShards(described.arn, ShardFilter.All)
       val now       = listing.serviceTimeMillis
@@ -63,7 +65,7 @@ object StreamShards {
           times.opened.get(shard.id),
           times.closed.get(shard.id),
           position,
-          position.map(directory.millisBehind(key, _))
+          position.map(probes.millisBehind(key, _))
         )
       }
     } finally lease.close()

@@ -5,14 +5,12 @@ import java.time.format.DateTimeFormatter
 
 import scala.jdk.CollectionConverters._
 
-import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.awscore.exception.AwsServiceException
 import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{
   ChildShard,
   DescribeStreamSummaryRequest,
-  GetRecordsRequest,
   HashKeyRange => SdkHashKeyRange,
   ListShardsRequest,
   ListShardsResponse,
@@ -21,7 +19,7 @@ import software.amazon.awssdk.services.kinesis.model.{
 }
 
 import io.github.kinesisspark.config.StreamRef
-import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, StreamArn}
 
 /** What a stream is, as the service describes it.
   *
@@ -108,34 +106,6 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
         open.getOrElse(list(stream, Filter(ShardFilterType.AT_TRIM_HORIZON, None), deadline))
     }
   }
-
-  /** How far a position is behind the shard's newest record, in ms by the service's clock. Takes one GetRecords for one record of
-    * the 5 a second that all who poll the shard share.
-    *
-    * @throws KinesisException of the fault's class
-    */
-  def millisBehind(shard: ShardKey, position: ShardPosition): Long =
-    if (position == ShardPosition.ShardEnd) 0
-    else {
-      val deadline = retry.deadline()
-      val iterator = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-      val at       =
-        retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(iterator)).shardIterator
-      val one = GetRecordsRequest.builder
-        .streamARN(shard.stream.text)
-        .shardIterator(at)
-        .limit(1)
-        .overrideConfiguration(attempt)
-        .build
-      retry.call(AwsCall.GetRecords, shard.toString, deadline) {
-        DamagedAnswer.unlessRead(client.getRecords(one)) { answer =>
-          DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
-        }
-      }
-    }
-
-  private def attempt =
-    AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
 
   private def named(request: ListShardsRequest.Builder, stream: StreamRef) = stream match {
     case StreamRef.ByName(name) => request.streamName(name)

@@ -109,8 +109,30 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
       true
     } catch { case e: KinesisException if e.reason == FailureReason.NotFound => false }
 
+  /** How far a position is behind the shard's newest record, in ms by the service's clock. Takes one GetRecords for one record.
+    *
+    * @throws KinesisException of the fault's class
+    */
+  def millisBehind(shard: ShardKey, position: ShardPosition): Long =
+    if (position == ShardPosition.ShardEnd) 0
+    else {
+      val deadline = retry.deadline()
+      val request  = GetRecordsRequest.builder
+        .streamARN(shard.stream.text)
+        .shardIterator(iteratorAt(shard, position, deadline))
+        .limit(1)
+        .overrideConfiguration(attempt)
+        .build
+      retry.call(AwsCall.GetRecords, shard.toString, deadline) {
+        DamagedAnswer.unlessRead(client.getRecords(request)) { answer =>
+          DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
+        }
+      }
+    }
+
+  private def attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
+
   private def iteratorAt(shard: ShardKey, position: ShardPosition, deadline: DirectoryRetry.Deadline) = {
-    val attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
     val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
     retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(request)).shardIterator
   }
