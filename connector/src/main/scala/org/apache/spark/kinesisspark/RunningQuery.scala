@@ -15,17 +15,17 @@ import org.slf4j.LoggerFactory
   * tasks run behind shuffles, and why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not
   * changed since Spark 3.0. Called on the query's own thread.
   */
-object RunningQuery {
-  private val log = LoggerFactory.getLogger(getClass)
+class RunningQuery(context: SparkContext) {
+  import RunningQuery._
 
   /** As the checkpoint keeps it over all runs of the query. */
-  def id(sc: SparkContext): Option[String] = Option(sc.getLocalProperty(QueryId))
+  def queryId: Option[String] = Option(context.getLocalProperty(QueryId))
 
   /** From one trigger of the query to the next, or the length of a real-time batch; nothing for a query that plans a batch as soon as the last one
     * is over, or shortly after, and for triggers of other kinds.
     */
-  def interval(sc: SparkContext): Option[FiniteDuration] =
-    look(sc, "trigger. Micro-batches end where the readers' buffers end, however long the trigger is.") { (_, query) =>
+  def interval: Option[FiniteDuration] =
+    look("trigger. Micro-batches end where the readers' buffers end, however long the trigger is.") { (_, query) =>
       val trigger = call(query, "trigger")
       Lengths
         .get(trigger.getClass.getSimpleName)
@@ -34,8 +34,8 @@ object RunningQuery {
     }.flatten
 
   /** Tasks of all stages behind the query's shuffles, which in real-time mode run beside the source's. */
-  def shuffleTasks(sc: SparkContext): Int =
-    look(sc, "plan. Name the cores for the stages behind its shuffles by the option realTime.reservedCores.") {
+  def shuffleTasks: Int =
+    look("plan. Name the cores for the stages behind its shuffles by the option realTime.reservedCores.") {
       (session, query) =>
         val plan = call(query, "logicalPlan").asInstanceOf[LogicalPlan]
         plan.collect { case node if Shuffling(node.nodeName) => node }.size *
@@ -43,22 +43,21 @@ object RunningQuery {
     }.getOrElse(0)
 
   /** Whether the query ends because another driver runs it: that one has planned or committed a batch in the same checkpoint. */
-  def hasLostCheckpoint(sc: SparkContext): Boolean =
-    look(sc, "failure. Stream consumers are deregistered though another driver may read through them.") { (_, query) =>
+  def hasLostCheckpoint: Boolean =
+    look("failure. Stream consumers are deregistered though another driver may read through them.") { (_, query) =>
       val failure = call(query, "exception").asInstanceOf[Option[Throwable]].orNull
       Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).exists(_.toString.contains(Concurrent))
     }.contains(true)
 
   /** Whether it is the query's only source. */
-  def isAlone(sc: SparkContext): Boolean =
-    look(sc, "sources. A stream without records delays the batches of other sources by up to a second.") { (_, query) =>
+  def isAlone: Boolean =
+    look("sources. A stream without records delays the batches of other sources by up to a second.") { (_, query) =>
       call(query, "uniqueSources").asInstanceOf[collection.Map[_, _]].size == 1
     }.getOrElse(true)
 
   /** Who waits in `StreamingQuery.processAllAvailable()`; nothing outside of a query. */
-  def callers(sc: SparkContext): Option[Callers] =
+  def callers: Option[Callers] =
     look(
-      sc,
       "callers of processAllAvailable(), which may return before all is processed that was put before the call."
     ) { (_, query) =>
       new Callers(
@@ -66,6 +65,24 @@ object RunningQuery {
         call(query, "awaitProgressLockCondition").asInstanceOf[Condition]
       )
     }
+
+  private def look[A](missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
+    try
+      for {
+        id      <- queryId
+        session <- SparkSession.getActiveSession
+        queries = call(call(session, "sharedState"), "activeStreamingQueries").asInstanceOf[JavaMap[UUID, AnyRef]]
+        query <- Option(queries.get(UUID.fromString(id)))
+      } yield at(session, query)
+    catch {
+      case NonFatal(e) =>
+        log.warn(s"This Spark does not show a query's $missed", e)
+        None
+    }
+}
+
+object RunningQuery {
+  private val log = LoggerFactory.getLogger(getClass)
 
   /** Callers of `StreamingQuery.processAllAvailable()`. Spark plans a batch under a lock, on whose condition they wait; one that has just come, or that
     * looks again after ten seconds, waits for the lock itself. For the thread that plans.
@@ -84,20 +101,6 @@ object RunningQuery {
     /** This planning answers them that all is processed, unless another source has something. */
     def answered(): Unit = were = false
   }
-
-  private def look[A](sc: SparkContext, missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
-    try
-      for {
-        id      <- this.id(sc)
-        session <- SparkSession.getActiveSession
-        queries = call(call(session, "sharedState"), "activeStreamingQueries").asInstanceOf[JavaMap[UUID, AnyRef]]
-        query <- Option(queries.get(UUID.fromString(id)))
-      } yield at(session, query)
-    catch {
-      case NonFatal(e) =>
-        log.warn(s"This Spark does not show a query's $missed", e)
-        None
-    }
 
   private def call(on: AnyRef, method: String): AnyRef = on.getClass.getMethod(method).invoke(on)
 

@@ -12,22 +12,22 @@ import io.github.kinesisspark.read.reader.ReaderMemory
 /** What the source of a streaming query has from the Spark that runs it. A simulation has its own. Called on the query's own thread. */
 trait QueryHost {
 
-  /** As [[RunningQuery.id]]. */
+  /** As [[RunningQuery#queryId]]. */
   def queryId: Option[String]
 
-  /** As [[RunningQuery.interval]]. */
+  /** As [[RunningQuery#interval]]. */
   def interval: Option[FiniteDuration]
 
-  /** As [[RunningQuery.shuffleTasks]]. */
+  /** As [[RunningQuery#shuffleTasks]]. */
   def shuffleTasks: Int
 
-  /** As [[RunningQuery.isAlone]]. */
+  /** As [[RunningQuery#isAlone]]. */
   def isAlone: Boolean
 
-  /** As [[RunningQuery.callers]]. */
+  /** As [[RunningQuery#callers]]. */
   def callers: Option[RunningQuery.Callers]
 
-  /** As [[RunningQuery.hasLostCheckpoint]]. */
+  /** As [[RunningQuery#hasLostCheckpoint]]. */
   def hasLostCheckpoint: Boolean
 
   /** As [[ReaderMemory.of]]. */
@@ -40,13 +40,7 @@ trait QueryHost {
   def show(group: String, gauges: Map[String, () => Long]): AutoCloseable
 }
 
-private[kinesisspark] final class SparkHost(sc: SparkContext) extends QueryHost {
-  override def queryId: Option[String]                                         = RunningQuery.id(sc)
-  override def interval: Option[FiniteDuration]                                = RunningQuery.interval(sc)
-  override def shuffleTasks: Int                                               = RunningQuery.shuffleTasks(sc)
-  override def isAlone: Boolean                                                = RunningQuery.isAlone(sc)
-  override def callers: Option[RunningQuery.Callers]                           = RunningQuery.callers(sc)
-  override def hasLostCheckpoint: Boolean                                      = RunningQuery.hasLostCheckpoint(sc)
+private[kinesisspark] final class SparkHost(sc: SparkContext) extends RunningQuery(sc) with QueryHost {
   override def readerMemory(options: SourceOptions): Long                      = ReaderMemory.of(options, sc)
   override def channel(source: String, driver: DriverRuntime): ExecutorChannel = ExecutorChannel.of(sc, source, driver)
   override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = SparkMetrics.show(group, gauges)
