@@ -9,7 +9,7 @@ import software.amazon.awssdk.services.kinesis.model.{StartingPosition, Subscrib
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition._
-import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, Shard, ShardKey, ShardPosition}
+import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, Shard, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.FanOutRecordPublisher._
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
 import io.github.kinesisspark.read.reader.Subscription.{Command, Event}
@@ -294,6 +294,33 @@ final class FanOutRecordPublisher(
 }
 
 object FanOutRecordPublisher {
+
+  /** As each subscription lasts five minutes, those of publishers that are opened apart stay apart.
+    *
+    * @param pollers      finish closed shards whose subscriptions don't
+    * @param isNamedSince whether the driver has named the shard's reader since then, by the clock of this process
+    */
+  def factory(
+      publisher: ResolvedPublisher.FanOut,
+      access: StreamArn => ReadingClient,
+      worker: Worker,
+      telemetry: FanOutTelemetry,
+      starts: StartSchedule,
+      pollers: RecordPublisher.Factory,
+      isNamedSince: (ShardKey, Long) => Boolean
+  )(implicit runtime: Runtime): RecordPublisher.Factory = (shard, position, sink) =>
+    new FanOutRecordPublisher(
+      shard,
+      position,
+      starts.next(),
+      publisher.consumers(shard.stream),
+      access(shard.stream),
+      worker,
+      telemetry,
+      pollers.open(shard, _, _),
+      isNamedSince(shard, _),
+      sink
+    )
 
   /** A consumer that was registered a moment ago is not known everywhere yet. */
   def policyOf(retries: CallRetries): RetryPolicy = {

@@ -316,7 +316,7 @@ final class ShardReaderPool(
     publishers = wanted match {
       case ResolvedPublisher.Polling        => pollers
       case fanOut: ResolvedPublisher.FanOut =>
-        new FanOutPublisherFactory(
+        FanOutRecordPublisher.factory(
           fanOut,
           clients.of(_, ClientKind.Subscriptions),
           worker,

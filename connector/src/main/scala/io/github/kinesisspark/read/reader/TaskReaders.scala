@@ -39,7 +39,7 @@ final class TaskReaders(
 
   /** Of a batch read by fan-out. */
   private lazy val subscribers = config.batch.collect { case fanOut: ResolvedPublisher.FanOut =>
-    new FanOutPublisherFactory(
+    FanOutRecordPublisher.factory(
       fanOut,
       clients.of(_, ClientKind.Subscriptions),
       worker,

@@ -46,7 +46,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
       Some(new StartSchedule(5.millis)),
       PollingOptions.Default
     )
-    private val subscribers = new FanOutPublisherFactory(
+    private val subscribers = FanOutRecordPublisher.factory(
       ResolvedPublisher.FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000"))),
       _ => access,
       worker,

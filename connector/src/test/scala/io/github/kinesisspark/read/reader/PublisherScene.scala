@@ -72,15 +72,17 @@ final class PublisherScene(
 
   def fanOut(): RecordPublisher = {
     val consumer = ConsumerArn(s"${stream.text}/consumer/it:1600000000")
-    new FanOutPublisherFactory(
-      ResolvedPublisher.FanOut(Map(stream -> consumer)),
-      _ => access,
-      worker,
-      new FanOutTelemetry(ShardTelemetry.ignored),
-      starts,
-      pollers,
-      isNamedSince = (_, _) => true
-    ).open(shard(0), ShardPosition.TrimHorizon, sink)
+    FanOutRecordPublisher
+      .factory(
+        ResolvedPublisher.FanOut(Map(stream -> consumer)),
+        _ => access,
+        worker,
+        new FanOutTelemetry(ShardTelemetry.ignored),
+        starts,
+        pollers,
+        isNamedSince = (_, _) => true
+      )
+      .open(shard(0), ShardPosition.TrimHorizon, sink)
   }
 
   override def close(): Unit = worker.close()
