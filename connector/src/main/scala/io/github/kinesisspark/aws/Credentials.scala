@@ -15,12 +15,7 @@ private[aws] final class Credentials(val provider: AwsCredentialsProvider, held:
     extends AutoCloseable {
 
   /** Closes the outermost first, and the others also where one throws. */
-  override def close(): Unit = close(held)
-
-  private def close(left: Seq[AutoCloseable]): Unit = left.headOption.foreach { one =>
-    try one.close()
-    finally close(left.tail)
-  }
+  override def close(): Unit = Closing.all(held: _*)
 }
 
 private[aws] object Credentials {

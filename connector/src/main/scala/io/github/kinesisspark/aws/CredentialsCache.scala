@@ -43,7 +43,7 @@ private[aws] final class CredentialsCache(
   /** Of the query that made the client: a class of the user's may need them. */
   private val classes = new SessionClasses
 
-  private var source  = new Source(make)
+  private var source  = new MadeOnce(make)(_.close())
   private var latest  = Option.empty[Resolved]
   private var pending = Option.empty[Resolution]
 
@@ -109,12 +109,12 @@ private[aws] final class CredentialsCache(
   private def leaveBehind(): Unit = {
     log.warn(s"Credentials did not come in ${GiveUpAfter.toMinutes} min, their provider is made anew: $what")
     pending = None
-    source = new Source(make)
+    source = new MadeOnce(make)(_.close())
   }
 
   private def resolve(resolution: Resolution): Unit = {
     val result =
-      try Right(classes.in(resolution.source.resolve()))
+      try Right(classes.in(resolution.source.get().provider.resolveCredentials()))
       catch {
         case e: Exception => Left(NoCredentials.of(what, e))
         case e: Throwable => Left(e)
@@ -181,32 +181,7 @@ private[aws] object CredentialsCache {
     patience
   )
 
-  /** A provider, made by its first resolution. */
-  private final class Source(make: () => Credentials) extends AutoCloseable {
-    private var made   = Option.empty[Credentials]
-    private var closed = false
-
-    def resolve(): AwsCredentials = synchronized(made).getOrElse(kept(make())).provider.resolveCredentials()
-
-    override def close(): Unit = {
-      val open = synchronized {
-        closed = true
-        made
-      }
-      open.foreach(_.close())
-    }
-
-    private def kept(credentials: Credentials): Credentials = {
-      val isLate = synchronized {
-        made = Some(credentials)
-        closed
-      }
-      if (isLate) credentials.close()
-      credentials
-    }
-  }
-
-  private final class Resolution(val source: Source, val startedAt: Long) {
+  private final class Resolution(val source: MadeOnce[Credentials], val startedAt: Long) {
     val answer = new Answer
   }
 

@@ -7,8 +7,7 @@ import io.github.kinesisspark.aws.ProfileSource._
 import io.github.kinesisspark.aws.RoleCredentials.{OfRole, OfWebIdentity}
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
 
-/** Credentials of a profile of the shared AWS files, which are read at the first call. One thread asks at a time, as [[CredentialsCache]] does; another one
-  * may close them meanwhile.
+/** Credentials of a profile of the shared AWS files, which are read at the first call. [[CredentialsCache]] asks by one thread at a time.
   *
   * @param named  left out, the one that the environment names, or `default`
   * @param region of the stream
@@ -18,29 +17,12 @@ private[aws] final class ProfileCredentials(named: Option[String], region: Strin
     with AutoCloseable {
   import ProfileCredentials._
 
-  /** What is asked, then what that asks itself. Both are guarded by `this`. */
-  private var made   = Seq.empty[Owned]
-  private var closed = false
+  /** What is asked, then what that asks itself. */
+  private val made = new MadeOnce(() => make())(all => Closing.all(all: _*))
 
-  override def resolveCredentials(): AwsCredentials =
-    synchronized(made).headOption.getOrElse(kept(make())).resolveCredentials()
+  override def resolveCredentials(): AwsCredentials = made.get().head.resolveCredentials()
 
-  override def close(): Unit = {
-    val open = synchronized {
-      closed = true
-      made
-    }
-    open.foreach(_.close())
-  }
-
-  private def kept(all: Seq[Owned]): Owned = {
-    val isLate = synchronized {
-      made = all
-      closed
-    }
-    if (isLate) all.foreach(_.close())
-    all.head
-  }
+  override def close(): Unit = made.close()
 
   private def make(): Seq[Owned] = {
     val name = named.getOrElse(ProfileFileSystemSetting.AWS_PROFILE.getStringValueOrThrow)

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.catalog
 
-import io.github.kinesisspark.aws.{DirectoryRetry, KinesisClients}
+import io.github.kinesisspark.aws.{ClientLease, Closing, DirectoryRetry, KinesisClients}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StreamAccess
 
@@ -9,12 +9,14 @@ object ProbeClients {
 
   def using[A](clients: KinesisClients, streams: Map[StreamArn, StreamAccess])(plan: ShardEnds => A): A = {
     import clients.runtime
-    val leases = streams.map { case (arn, access) => arn -> clients.lease(access.client, access.region) }
+    var leases                    = Map.empty[StreamArn, ClientLease]
     def probes(stream: StreamArn) = {
       val lease = leases(stream)
       new ShardProbes(lease.client, DirectoryRetry.of(lease))
     }
-    try plan(new ShardEnds(probes))
-    finally leases.values.foreach(_.close())
+    try {
+      streams.foreach { case (arn, access) => leases += arn -> clients.lease(access.client, access.region) }
+      plan(new ShardEnds(probes))
+    } finally Closing.all(leases.values.toSeq: _*)
   }
 }
