@@ -116,7 +116,7 @@ package: $(WHEEL) $(SERVER_WHEEL) $(SDIST) ## leave the JARs for each line of Sp
 
 reproducible: package ## build the last commit again elsewhere: the same bytes, and contents as python/tests/artifacts.txt has them
 	$(BIN)/python python/tools/reproducible.py
-	$(PYTEST) python/tests/test_artifacts.py
+	PYTHONPATH=$(CURDIR)/python $(PYTEST) python/tests/test_artifacts.py
 
 # A release runs it once. Files of versions that were released stay as they are.
 golden: $(WHEEL) $(SERVER_WHEEL) ## write checkpoints of this version on each line of Spark, which later versions are tested with, into python/tests/golden
@@ -423,7 +423,7 @@ release-dry-run: $(VENV)/.installed ## try a release of the last commit as far a
 	ln -s $(CURDIR)/.cache $(CURDIR)/$(VENV) $(DRY_CLONE)/
 	touch $(VENV)/.installed
 	tag=$$($(RELEASE) next) && git -C $(DRY_CLONE) tag --force $$tag && \
-	  $(MAKE) -C $(DRY_CLONE) release-files TAG=$$tag DRY_RUN=1
+	  $(MAKE) -C $(DRY_CLONE) reproducible release-files TAG=$$tag DRY_RUN=1
 	cd $(DRY_CLONE) && $(RELEASE) sign --throwaway-key
 	@echo "Tried: build, checks and signatures of $(DRY_CLONE)/build/release. Not tried: the workflow itself, provenance by"
 	@echo "attestation, the real key, uploads to Maven Central and PyPI with their own checks, the release on GitHub, Pages."
