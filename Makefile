@@ -266,7 +266,8 @@ pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed $(PROMT
 	@$(STEP) $(PYTEST) -m slow --junit-xml=build/test-reports/$@/report.xml $(PYTHON_TESTS)
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
-LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-versions long-reproducible
+# long-versions is last: it writes tracked pages, and long-reproducible needs a clean tree.
+LONG_STEPS := pytest-slow concurrency long-starts long-chaos long-reproducible long-versions
 
 # Suites about threads, readers, subscriptions and buffers, in code that the optimizing compiler has made.
 concurrency: jars
