@@ -31,6 +31,9 @@ PLATFORMS := $(CURDIR)/.cache/platforms
 CONNECTOR_JAR := kinesis-spark-4_2.13-$(VERSION).jar
 SPARK35_JARS  := kinesis-spark-3.5_2.12-$(VERSION).jar kinesis-spark-3.5_2.13-$(VERSION).jar
 TESTKIT_JAR   := kinesis-spark-testkit-$(VERSION).jar
+# A tag changes the version and no source: JARs of each version have a stamp of their own.
+JARS_STAMP    := dist/.jars-$(VERSION)
+SPARK35_STAMP := dist/.spark35-jars-$(VERSION)
 WHEEL         := dist/kinesis_spark-$(PYTHON_VERSION)-py3-none-any.whl
 SDIST         := dist/kinesis_spark-$(PYTHON_VERSION).tar.gz
 # The test server, a distribution of its own.
@@ -124,19 +127,19 @@ golden: $(WHEEL) $(SERVER_WHEEL) ## write checkpoints of this version on each li
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=
-dist/.jars: $(SCALA_SOURCES)
+$(JARS_STAMP): $(SCALA_SOURCES)
 	./sbt connector/assembly connector/makePom testkit/assembly $(WITH)
 	mkdir -p dist build
 	cp connector/target/*/$(CONNECTOR_JAR:.jar=.pom) build/
 	cp connector/target/*/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
 	$(if $(WITH),$(collect-chaos))
-	touch dist/.jars
+	touch $@
 
-dist/.spark35-jars: $(SCALA_SOURCES)
+$(SPARK35_STAMP): $(SCALA_SOURCES)
 	./sbt connector2_12Spark35/assembly connectorSpark35/assembly
 	mkdir -p dist
 	cp $(foreach jar,$(SPARK35_JARS),connector/target/*/$(jar)) dist/
-	touch dist/.spark35-jars
+	touch $@
 
 publish-local: ## leave the artifacts of all lines of Spark, as Maven Central takes them, in dist/maven
 	rm -rf dist/maven
@@ -150,19 +153,19 @@ collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis
 
 BUILD := $(BIN)/python -m hatchling build
 
-$(WHEEL): dist/.jars dist/.spark35-jars $(PYTHON_SOURCES) $(VENV)/.installed
+$(WHEEL): $(JARS_STAMP) $(SPARK35_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
 	cd python && $(BUILD) --target wheel --directory ../dist
 	touch $@
 
-$(SDIST): dist/.jars dist/.spark35-jars $(PYTHON_SOURCES) $(VENV)/.installed
+$(SDIST): $(JARS_STAMP) $(SPARK35_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
 	cd python && $(BUILD) --target sdist --directory ../dist
 	touch $@
 
-$(SERVER_WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
+$(SERVER_WHEEL): $(JARS_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
 	cd python/testkit && $(BUILD) --target wheel --directory ../../dist
 	touch $@
 
-$(TEST_WHEEL): dist/.jars $(PYTHON_SOURCES) $(VENV)/.installed
+$(TEST_WHEEL): $(JARS_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -rf $(dir $@)
 	cd python && WHEEL_JARS=kinesis-spark-4_2.13 $(BUILD) --target wheel --directory ../$(dir $@)
 	touch $@
@@ -208,7 +211,7 @@ STEP_MAKE = MAKEFLAGS= $(MAKE) --no-print-directory
 BESIDE_SBT := nice -n 10
 
 jars:
-	@$(STEP) sh -c '$(STEP_MAKE) dist/.jars WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
+	@$(STEP) sh -c '$(STEP_MAKE) $(JARS_STAMP) WITH=integrationTests/Test/packageBin && $(STEP_MAKE) $(CHAOS_JAR)'
 
 wheel: jars $(VENV)/.installed
 	@$(STEP) env $(STEP_MAKE) $(VENV)/.wheel
@@ -328,14 +331,14 @@ SECONDS_EACH ?= 60
 # The directory of Spark, for executors: as Spark's own scripts find it.
 SPARK_SCRIPTS = SPARK_SCALA_VERSION=2.13 SPARK_HOME=$(shell $(BIN)/python -c "import pyspark; print(pyspark.__path__[0])")
 
-bench-latency: dist/.jars $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
+bench-latency: $(JARS_STAMP) $(VENV)/.installed ## latency by polling and fan-out beside the bare SDK: JSON lines, and docs/evidence/latency.md's figures
 	$(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.latency.Latency $(SECONDS_EACH) $(CURDIR)/benchmarks/target/latency.jsonl"
 	$(BIN)/python python/tools/latency_page.py benchmarks/target/latency.jsonl docs/evidence/latency.md
 
 BENCH_RESULTS = benchmarks/results/$(shell date +%F)-$(shell git rev-parse --short=12 HEAD).jsonl
 
 # A run of some measurements is printed alone; a whole one is kept, in the place of an earlier one of the same commit and day.
-bench: dist/.jars $(VENV)/.installed ## what writing, planning, latency, memory and a stream that is read all day cost, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=sink,planning for some, MINUTES=12 for the most important first
+bench: $(JARS_STAMP) $(VENV)/.installed ## what writing, planning, latency, memory and a stream that is read all day cost, against the goals: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=sink,planning for some, MINUTES=12 for the most important first
 ifeq ($(ONLY),)
 	rm -f $(BENCH_RESULTS)
 	MINUTES=$(MINUTES) $(SPARK_SCRIPTS) ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.Bench $(CURDIR)/$(BENCH_RESULTS)"
@@ -374,7 +377,7 @@ bench-micro-batches: $(VENV)/.wheel ## latency and idle cost of micro-batches as
 PEERS         := io.github.kinesisspark.benchmarks.peers.Peers
 PEERS_FILE    = $(if $(ONLY),benchmarks/target/peers.jsonl,$(basename $(BENCH_RESULTS))-peers.jsonl)
 
-bench-peers: dist/.jars $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some; begins nothing after MINUTES=30
+bench-peers: $(JARS_STAMP) $(VENV)/.installed $(CONNECT)/.installed ## catch-up, CPU and latency beside Flink, the KCL and a Python source over boto3: JSON lines, benchmarks/results and docs/evidence/peers.md; ONLY=connector,flink,boto3,kcl for some; begins nothing after MINUTES=30
 	rm -f $(PEERS_FILE)
 	MINUTES=$(or $(MINUTES),30) PYTHONPATH=$(CONNECT):$(CURDIR)/benchmarks/peers/boto3-source \
 	  ./sbt -C benchmarks peers/classPathFile "runMain $(PEERS) $(CURDIR)/$(PEERS_FILE) $(CURDIR)/benchmarks/peers $(BIN)/python $(ONLY)"; \
@@ -396,7 +399,7 @@ reference: $(VENV)/.installed ## write the generated parts of docs/reference ane
 # Needs api.osv.dev. Python packages alone: make audit JARS=
 JARS = $(addprefix dist/,$(CONNECTOR_JAR) $(SPARK35_JARS) $(TESTKIT_JAR))
 
-audit: $(if $(JARS),dist/.jars dist/.spark35-jars) ## known vulnerabilities, at OSV, of the libraries in the JARs and of the Python packages
+audit: $(if $(JARS),$(JARS_STAMP) $(SPARK35_STAMP)) ## known vulnerabilities, at OSV, of the libraries in the JARs and of the Python packages
 	$(PYTHON) python/tools/audit.py $(JARS) python/requirements-*.txt examples/demo/requirements.txt
 
 # TAG=v1.2.3. A workflow calls the first two of these targets on a tag; DRY_RUN takes a version that is not released yet.

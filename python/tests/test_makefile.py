@@ -1,0 +1,19 @@
+"""Which files make builds again, what its recipes run, and where it refuses to run."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def make(*arguments: str, folder: Path = ROOT) -> str:
+    command = ["make", "--no-print-directory", f"--directory={folder}", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    return done.stdout
+
+
+def test_jars_of_another_version_are_built_though_those_of_this_one_are_up_to_date() -> None:
+    up_to_date = "--old-file=dist/.jars-1.2.3"
+    assert "assembly" in make("--dry-run", "VERSION=1.2.4", up_to_date, "dist/.jars-1.2.4")
