@@ -125,11 +125,15 @@ reproducible: package ## build the last commit again elsewhere: the same bytes, 
 golden: $(WHEEL) $(SERVER_WHEEL) ## write checkpoints of this version on each line of Spark, which later versions are tested with, into python/tests/golden
 	$(BIN)/python python/tools/golden.py $(VERSION:-SNAPSHOT=) $(WHEEL) $(SERVER_WHEEL)
 
+# What a recipe leaves in dist, of any version.
+of-any-version = $(subst $(VERSION),*,$(subst $(PYTHON_VERSION),*,$@ $(1)))
+
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
 WITH ?=
 $(JARS_STAMP): $(SCALA_SOURCES)
 	./sbt connector/assembly connector/makePom testkit/assembly $(WITH)
 	mkdir -p dist build
+	rm -f $(call of-any-version,dist/$(CONNECTOR_JAR) dist/$(TESTKIT_JAR))
 	cp connector/target/*/$(CONNECTOR_JAR:.jar=.pom) build/
 	cp connector/target/*/$(CONNECTOR_JAR) testkit/target/scala-2.13/$(TESTKIT_JAR) dist/
 	$(if $(WITH),$(collect-chaos))
@@ -138,6 +142,7 @@ $(JARS_STAMP): $(SCALA_SOURCES)
 $(SPARK35_STAMP): $(SCALA_SOURCES)
 	./sbt connector2_12Spark35/assembly connectorSpark35/assembly
 	mkdir -p dist
+	rm -f $(call of-any-version,$(addprefix dist/,$(SPARK35_JARS)))
 	cp $(foreach jar,$(SPARK35_JARS),connector/target/*/$(jar)) dist/
 	touch $@
 
@@ -154,14 +159,17 @@ collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis
 BUILD := $(BIN)/python -m hatchling build
 
 $(WHEEL): $(JARS_STAMP) $(SPARK35_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
+	rm -f $(of-any-version)
 	cd python && $(BUILD) --target wheel --directory ../dist
 	touch $@
 
 $(SDIST): $(JARS_STAMP) $(SPARK35_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
+	rm -f $(of-any-version)
 	cd python && $(BUILD) --target sdist --directory ../dist
 	touch $@
 
 $(SERVER_WHEEL): $(JARS_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
+	rm -f $(of-any-version)
 	cd python/testkit && $(BUILD) --target wheel --directory ../../dist
 	touch $@
 

@@ -17,3 +17,14 @@ def make(*arguments: str, folder: Path = ROOT) -> str:
 def test_jars_of_another_version_are_built_though_those_of_this_one_are_up_to_date() -> None:
     up_to_date = "--old-file=dist/.jars-1.2.3"
     assert "assembly" in make("--dry-run", "VERSION=1.2.4", up_to_date, "dist/.jars-1.2.4")
+
+
+def test_a_recipe_removes_what_it_left_of_other_versions() -> None:
+    recipes = make("--dry-run", "VERSION=1.2.4", "PYTHON_VERSION=1.2.4", "package")
+    for name in (
+        *("dist/.jars-*", "dist/kinesis-spark-4_2.13-*.jar", "dist/kinesis-spark-testkit-*.jar"),
+        *("dist/.spark35-jars-*", "dist/kinesis-spark-3.5_2.12-*.jar", "dist/kinesis-spark-3.5_2.13-*.jar"),
+        *("dist/kinesis_spark-*-py3-none-any.whl", "dist/kinesis_spark_local-*-py3-none-any.whl"),
+        "dist/kinesis_spark-*.tar.gz",
+    ):
+        assert any(line.startswith("rm -f ") and name in line.split() for line in recipes.splitlines()), name
