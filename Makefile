@@ -42,7 +42,8 @@ SERVER_WHEEL  := dist/kinesis_spark_local-$(PYTHON_VERSION)-py3-none-any.whl
 TEST_WHEEL    := build/wheel/kinesis_spark-$(PYTHON_VERSION)-py3-none-any.whl
 
 # What the JARs and the wheel are made from: none is built again while its sources stand.
-SCALA_SOURCES  := build.sbt $(wildcard project/*.scala project/*.sbt project/build.properties) \
+PAPERS         := LICENSE NOTICE THIRD-PARTY.txt
+SCALA_SOURCES  := build.sbt $(PAPERS) $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
 PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md \
                   $(shell find python/testkit python/kinesis_spark -name '*.py' -o -name py.typed -o -name pyproject.toml)
@@ -117,7 +118,10 @@ $(CLASSES): $(VENV)/.installed python/tools/class_archive.py
 package: $(WHEEL) $(SERVER_WHEEL) $(SDIST) ## leave the JARs for each line of Spark, the wheels and the source distribution in dist/
 	@ls -l dist/*.jar dist/*.whl dist/*.tar.gz
 
-reproducible: package ## build the last commit again elsewhere: the same bytes, and contents as python/tests/artifacts.txt has them
+# Anew, as JARs that were built before a commit have the commit before it in them.
+reproducible: ## build the last commit again elsewhere: the same bytes, and contents as python/tests/artifacts.txt has them
+	rm -f $(JARS_STAMP) $(SPARK35_STAMP)
+	$(MAKE) package
 	$(BIN)/python python/tools/reproducible.py
 	PYTHONPATH=$(CURDIR)/python $(PYTEST) python/tests/test_artifacts.py
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -28,3 +30,8 @@ def test_a_recipe_removes_what_it_left_of_other_versions() -> None:
         "dist/kinesis_spark-*.tar.gz",
     ):
         assert any(line.startswith("rm -f ") and name in line.split() for line in recipes.splitlines()), name
+
+
+@pytest.mark.parametrize("paper", ["LICENSE", "NOTICE", "THIRD-PARTY.txt"])
+def test_jars_are_built_again_after_a_change_of_a_paper_in_them(paper: str) -> None:
+    assert paper in make("--eval=sources: ; @echo $(SCALA_SOURCES)", "sources").split()
