@@ -69,6 +69,10 @@ SHORT_JVM := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSeri
 PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) -Xlog:cds=off -Xlog:cds+dynamic=off" \
   $(BIN)/pytest -c python/pyproject.toml --no-header --no-summary -rN
 
+# Two sbt can't work in one directory at a time: with -j, only the loops run recipes side by side.
+ifndef TEST_LOOP
+.NOTPARALLEL:
+endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \

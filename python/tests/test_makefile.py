@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
+from subprocess import PIPE, STDOUT
 
 import pytest
 
@@ -12,8 +14,9 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def make(*arguments: str, folder: Path = ROOT) -> str:
     command = ["make", "--no-print-directory", f"--directory={folder}", *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    return done.stdout
+    # Not as part of the loop that runs this test.
+    env = {name: value for name, value in os.environ.items() if name not in {"TEST_LOOP", "MAKEFLAGS", "MFLAGS"}}
+    return subprocess.run(command, stdout=PIPE, stderr=STDOUT, text=True, env=env, check=False).stdout
 
 
 def test_jars_of_another_version_are_built_though_those_of_this_one_are_up_to_date() -> None:
@@ -35,3 +38,8 @@ def test_a_recipe_removes_what_it_left_of_other_versions() -> None:
 @pytest.mark.parametrize("paper", ["LICENSE", "NOTICE", "THIRD-PARTY.txt"])
 def test_jars_are_built_again_after_a_change_of_a_paper_in_them(paper: str) -> None:
     assert paper in make("--eval=sources: ; @echo $(SCALA_SOURCES)", "sources").split()
+
+
+def test_recipes_outside_a_loop_run_one_after_the_other_also_with_jobs() -> None:
+    printed = make("--jobs=2", "--eval=one two: ; @echo $@; sleep 0.3; echo $@", "one", "two")
+    assert printed.split() == ["one", "one", "two", "two"]
