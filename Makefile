@@ -1,6 +1,10 @@
 # The commands of this project; `make` alone lists them. Needs GNU make, Java 17, Python 3.10 or later and Maven; for
 # the third-party servers and pyright also Node.js. Everything else comes from PyPI, Maven Central and npm by its ordinary client.
 
+ifneq ($(words $(CURDIR)),1)
+$(error make needs a path without spaces: move the checkout out of '$(CURDIR)')
+endif
+
 PYTHON  ?= python3
 SERVER  ?= testkit
 MINUTES ?=
@@ -81,7 +85,7 @@ endif
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s  %s\n", $$1, $$2 }' Makefile
 
 setup: $(VENV)/.installed ## make .venv with PySpark and the tools, pinned; quick the second time
 
@@ -215,7 +219,7 @@ test: ## 15 minutes on two quiet cores, 25 at first: what CI runs; all of `check
 test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code
 	@$(BEGIN)
 	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) benchmarks $(JUDGED)
-	@$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED)
+	@$(if $(LONG_STEPS),$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED))
 	@$(SUMMARY) "AWS itself: not run yet"
 
 suite-seconds: ## keep the times of the last run's Scala suites, by which `make test` spreads them over test JVMs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from pathlib import Path
 from subprocess import PIPE, STDOUT
@@ -43,3 +44,16 @@ def test_jars_are_built_again_after_a_change_of_a_paper_in_them(paper: str) -> N
 def test_recipes_outside_a_loop_run_one_after_the_other_also_with_jobs() -> None:
     printed = make("--jobs=2", "--eval=one two: ; @echo $@; sleep 0.3; echo $@", "one", "two")
     assert printed.split() == ["one", "one", "two", "two"]
+
+
+def test_a_checkout_in_a_path_with_a_space_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "my checkout"
+    folder.mkdir()
+    (folder / "Makefile").write_text((ROOT / "Makefile").read_text())
+    assert f"make needs a path without spaces: move the checkout out of '{folder}'" in make("help", folder=folder)
+
+
+def test_help_lists_each_described_target_as_it_is_described() -> None:
+    described = re.findall(r"^([a-z-]+):.*## (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    listed = re.findall(r"^  make ([a-z-]+) +(.*)$", make("help"), re.MULTILINE)
+    assert listed == described
