@@ -7,12 +7,6 @@ endif
 
 PYTHON  ?= python3
 SERVER  ?= testkit
-MINUTES ?=
-SEED    ?=
-ONLY    ?=
-STARTS  ?=
-SECONDS ?=
-SHOW    ?=
 
 # For tests of the alert rules; prometheus is beside it.
 PROMTOOL := .cache/prometheus/usr/bin/promtool
@@ -141,7 +135,6 @@ golden: $(WHEEL) $(SERVER_WHEEL) ## write checkpoints of this version on each li
 of-any-version = $(subst $(VERSION),*,$(subst $(PYTHON_VERSION),*,$@ $(1)))
 
 # WITH=integrationTests/Test/packageBin has the same start of sbt build the chaos harness's JAR.
-WITH ?=
 $(JARS_STAMP): $(SCALA_SOURCES)
 	./sbt connector/assembly connector/makePom testkit/assembly $(WITH)
 	mkdir -p dist build
@@ -424,8 +417,6 @@ audit: $(if $(JARS),$(JARS_STAMP) $(SPARK35_STAMP)) ## known vulnerabilities, at
 
 # TAG=v1.2.3. A workflow calls the first two of these targets on a tag; DRY_RUN takes a version that is not released yet.
 RELEASE := $(PYTHON) python/tools/release.py
-TAG     ?=
-DRY_RUN ?=
 
 release-files: package publish-local ## check what a release under TAG=v1.2.3 consists of, and lay it out in build/release
 	$(RELEASE) files $(TAG) $(if $(DRY_RUN),--dry-run)
@@ -453,5 +444,5 @@ release-dry-run: $(VENV)/.installed ## try a release of the last commit as far a
 	@echo "attestation, the real key, uploads to Maven Central and PyPI with their own checks, the release on GitHub, Pages."
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
-	rm -rf dist build target project/target project/project/target */target benchmarks/project/target benchmarks/peers/*/target .sbt spark-warehouse metastore_db derby.log
+	rm -rf dist build target */target */*/target */*/*/target .sbt spark-warehouse metastore_db derby.log
 	rm -f $(VENV)/.wheel

@@ -34,7 +34,6 @@ object Versions {
   val picocli  = "4.7.7"
 
   val scalatest           = "3.2.20"
-  val scalacheck          = "1.20.0"
   val scalatestScalacheck = "3.2.19.0"
   val archunit            = "1.5.0"
   val kcl                 = "3.5.1"
