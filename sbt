@@ -5,6 +5,8 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 version=$(sed -n 's/^sbt.version=//p' "$here/project/build.properties")
 options=(-Xmx3g -Xss4m -Dsbt.override.build.repos=true -Dsbt.repository.config="$here/project/repositories"
+  # Not the user's own plug-ins, which project/plugins.sha256 doesn't have.
+  -Dsbt.global.plugins="$here/.sbt/plugins"
   -Dsbt.ci=true -Dsbt.supershell=false -Dsbt.color=false
   # Half of the CPU of a first build would be the optimizing compiler's. Without it the JVM reserves too little room for code.
   -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m
@@ -25,4 +27,4 @@ if [ ! -f "$launcher" ]; then
   echo "sbt: fetching the sbt launcher $version through Maven" >&2
   mvn -q dependency:copy -Dartifact="org.scala-sbt:sbt-launch:$version" -DoutputDirectory="$here/.cache" >&2
 fi
-exec java "${options[@]}" -jar "$launcher" "$@" </dev/null
+exec "${JAVA_HOME:+$JAVA_HOME/bin/}java" "${options[@]}" ${SBT_OPTS:-} -jar "$launcher" "$@" </dev/null
