@@ -1,6 +1,8 @@
 import java.io.{File, FileOutputStream, PrintWriter}
 import java.net.InetAddress
 
+import scala.util.Try
+
 import sbt._
 import sbt.Keys._
 import sbt.util.{Level, Logger}
@@ -72,13 +74,10 @@ object TestJvms {
     * @see RealisticServer.HostName in the integration tests
     */
   val ownHosts: Def.Initialize[Seq[String]] = Def.setting {
-    val here  = InetAddress.getLocalHost
-    val lines = Seq(
-      "127.0.0.1 localhost",
-      "127.0.0.1 vpce-1-test.kinesis.us-east-1.vpce.amazonaws.com",
-      s"${here.getHostAddress} ${here.getHostName}"
-    )
-    val file = build.value / "test-hosts"
+    // No line where the machine doesn't know its own name.
+    val here  = Try(InetAddress.getLocalHost).toOption.map(host => s"${host.getHostAddress} ${host.getHostName}")
+    val lines = Seq("127.0.0.1 localhost", "127.0.0.1 vpce-1-test.kinesis.us-east-1.vpce.amazonaws.com") ++ here
+    val file  = build.value / "test-hosts"
     IO.writeLines(file, lines)
     Seq(s"-Djdk.net.hosts.file=${file.getAbsolutePath}")
   }
