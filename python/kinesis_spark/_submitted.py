@@ -30,7 +30,7 @@ def add_to_arguments(jar: str) -> list[str]:
 
     spark-submit prefers its arguments to the settings of a builder; so the JAR has to stand there as well.
     """
-    words = shlex.split(os.environ.get(_ARGUMENTS, ""))
+    words = _words()
     named: list[str] = []
     for at, word in enumerate(words[:-1]):
         value = words[at + 1]
@@ -47,7 +47,7 @@ def add_to_arguments(jar: str) -> list[str]:
 
 def default_jars() -> list[str]:
     """The JARs of Spark's file of defaults."""
-    words = shlex.split(os.environ.get(_ARGUMENTS, ""))
+    words = _words()
     given = [value for word, value in zip(words, words[1:]) if word == "--properties-file"]
     file = Path(given[-1]) if given else _configuration() / "spark-defaults.conf"
     lines = file.read_text().splitlines() if file.is_file() else []
@@ -65,6 +65,13 @@ def _configuration() -> Path:
     from pyspark.find_spark_home import _find_spark_home
 
     return Path(os.environ.get("SPARK_CONF_DIR") or Path(_find_spark_home()) / "conf")
+
+
+def _words() -> list[str]:
+    """The arguments, with `--jars=a.jar` as `--jars a.jar`."""
+    words = shlex.split(os.environ.get(_ARGUMENTS, ""))
+    with_value = ("--jars=", "--conf=", "--properties-file=")
+    return [part for word in words for part in (word.split("=", 1) if word.startswith(with_value) else [word])]
 
 
 def _items(text: str) -> list[str]:
