@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 SPARK_JARS = "spark.jars"
+SPARK_PACKAGES = "spark.jars.packages"
+_CONNECTOR = "io.github.kinesisspark:kinesis-spark-"
 _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 
@@ -45,15 +47,27 @@ def add_to_arguments(jar: str) -> list[str]:
     return named
 
 
-def default_jars() -> list[str]:
-    """The JARs of Spark's file of defaults."""
+def packages_have_connector(of_builder: str) -> bool:
+    """Whether `spark.jars.packages` names the connector: of the arguments, else the builder's, else the defaults'."""
+    words = _words()
+    given = [value for word, value in zip(words, words[1:]) if word == "--packages"] or [
+        value.partition("=")[2]
+        for word, value in zip(words, words[1:])
+        if word in ("--conf", "-c") and value.startswith(f"{SPARK_PACKAGES}=")
+    ]
+    named = _items(given[-1] if given else of_builder) or defaults(SPARK_PACKAGES)
+    return any(package.startswith(_CONNECTOR) for package in named)
+
+
+def defaults(name: str) -> list[str]:
+    """The items of a setting in Spark's file of defaults."""
     words = _words()
     given = [value for word, value in zip(words, words[1:]) if word == "--properties-file"]
     file = Path(given[-1]) if given else _configuration() / "spark-defaults.conf"
     lines = file.read_text().splitlines() if file.is_file() else []
     found = [line.strip().replace("=", " ", 1).split(None, 1) for line in lines]
-    jars = [words[1] for words in found if len(words) > 1 and words[0] == SPARK_JARS]
-    return _items(jars[-1]) if jars else []
+    values = [words[1] for words in found if len(words) > 1 and words[0] == name]
+    return _items(values[-1]) if values else []
 
 
 def joined(*groups: Sequence[str]) -> str:
@@ -70,7 +84,7 @@ def _configuration() -> Path:
 def _words() -> list[str]:
     """The arguments, with `--jars=a.jar` as `--jars a.jar`."""
     words = shlex.split(os.environ.get(_ARGUMENTS, ""))
-    with_value = ("--jars=", "--conf=", "--properties-file=")
+    with_value = ("--jars=", "--packages=", "--conf=", "--properties-file=")
     return [part for word in words for part in (word.split("=", 1) if word.startswith(with_value) else [word])]
 
 

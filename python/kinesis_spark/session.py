@@ -1,13 +1,21 @@
 """Spark sessions for pip users: the bundled connector JAR is put on the class path before the JVM starts.
 
-On a cluster where the JAR comes by `--packages` or is installed already, none of this is needed, and does no harm.
+Where the JAR comes by `--packages`, or spark-submit has it already, none of this is needed, and nothing is added.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kinesis_spark._submitted import SPARK_JARS, add_to_arguments, default_jars, gateway_of_submit, joined
+from kinesis_spark._submitted import (
+    SPARK_JARS,
+    SPARK_PACKAGES,
+    add_to_arguments,
+    defaults,
+    gateway_of_submit,
+    joined,
+    packages_have_connector,
+)
 from kinesis_spark.errors import JarMissingError
 from kinesis_spark.jars import connector_jar, on_class_path
 
@@ -35,8 +43,8 @@ def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
     """Add the connector JAR to those that a session of this builder would have without it.
 
     These are the ones of the builder's `spark.jars`, of `PYSPARK_SUBMIT_ARGS` and of spark-defaults.conf. Where
-    spark-submit has started the program with the connector (`--jars`, `--packages`, or among Spark's own JARs), the
-    builder is left as it is.
+    spark-submit has started the program with the connector (`--jars`, `--packages`, or among Spark's own JARs), or
+    `spark.jars.packages` of one of the three names it, the builder is left as it is.
 
     Args:
         builder: any session builder, before `getOrCreate`.
@@ -54,8 +62,10 @@ def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
             f"--jars {connector_jar()}`. Elsewhere restart the process (in a notebook: the kernel) and use "
             "kinesis_spark.session before any other session is created."
         )
-    jar = str(connector_jar())
     options = builder._options  # noqa: SLF001  (no public way to read a builder)
+    if packages_have_connector(str(options.get(SPARK_PACKAGES, ""))):
+        return builder
+    jar = str(connector_jar())
     own = [jar for jar in str(options.get(SPARK_JARS, "")).split(",") if jar]
-    given = own or add_to_arguments(jar) or default_jars()
+    given = own or add_to_arguments(jar) or defaults(SPARK_JARS)
     return builder.config(SPARK_JARS, joined(given, [jar]))
