@@ -150,6 +150,7 @@ def test_a_key_with_a_passphrase_signs(tmp_path: Path) -> None:
 class Central(BaseHTTPRequestHandler):
     states: tuple[str, ...] = ()
     asked: list[str]
+    published = ""
     bundle: bytes
 
     def do_POST(self) -> None:
@@ -160,10 +161,17 @@ class Central(BaseHTTPRequestHandler):
         else:
             state, *_ = self.states
             type(self).states = self.states[1:]
+            if state == "UNAVAILABLE":
+                self.send_error(503)
+                return
             answer = f'{{"deploymentState": "{state}", "errors": {{"a.pom": ["no signature"]}}}}'
         self.send_response(200)
         self.end_headers()
         self.wfile.write(answer.encode())
+
+    def do_HEAD(self) -> None:
+        self.send_response(200 if self.path == f"/{self.published}" else 404)
+        self.end_headers()
 
     def log_message(self, *_: object) -> None:
         pass
@@ -188,6 +196,22 @@ def test_a_bundle_is_uploaded_and_awaited_until_it_is_published(tmp_path: Path, 
     ]
     assert b'name="bundle"; filename="central.zip"' in Central.bundle
     assert b"\r\n\r\nPK bundle\r\n--" in Central.bundle
+
+
+def test_a_status_that_cannot_be_read_is_asked_for_again(tmp_path: Path, central: str) -> None:
+    Central.states = ("PENDING", "UNAVAILABLE", "PUBLISHED")
+    release.upload(tmp_path / "central.zip", "dG9rZW4=", central, pause_s=0)
+    assert not Central.states
+
+
+def test_a_version_is_published_where_maven_central_has_its_pom(
+    tmp_path: Path, central: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "maven" / "io").mkdir(parents=True)
+    (tmp_path / "maven" / "io" / "a.pom").write_text("<project/>")
+    assert not release.is_published(tmp_path / "maven", central)
+    monkeypatch.setattr(Central, "published", "io/a.pom")
+    assert release.is_published(tmp_path / "maven", central)
 
 
 def test_a_refusal_of_maven_central_fails_with_its_reasons(tmp_path: Path, central: str) -> None:

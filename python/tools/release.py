@@ -6,7 +6,8 @@
   takes a version whose section in CHANGELOG.md still says that it is unreleased.
 - `sign` signs build/release/maven with the environment's PGP_SECRET and PGP_PASSPHRASE, or with a key made for this run
   (`--throwaway-key`), adds checksums, and packs build/release/central.zip.
-- `upload` gives that to Maven Central with SONATYPE_USERNAME and SONATYPE_PASSWORD, and waits until it is published.
+- `upload` gives that to Maven Central with SONATYPE_USERNAME and SONATYPE_PASSWORD, and waits until it is published. A
+  version that Maven Central has already is left as it is.
 
 It needs the standard library and gpg alone: the job that holds the key installs nothing.
 """
@@ -26,13 +27,17 @@ import urllib.request
 import uuid
 import zipfile
 from collections.abc import Iterator
+from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NamedTuple
+from urllib.error import HTTPError
 from xml.etree import ElementTree as ET
 
 ROOT = Path(__file__).resolve().parents[2]
 CENTRAL = "https://central.sonatype.com"
+REPOSITORY = "https://repo1.maven.org/maven2"
 SBOM = "META-INF/sbom/bom.json"
 LINES = ("kinesis-spark-3.5_2.12", "kinesis-spark-3.5_2.13", "kinesis-spark-4_2.13")
 # https://central.sonatype.org/publish/requirements
@@ -180,12 +185,25 @@ def sign(release: Path, secret: str, passphrase: str) -> None:
                 packed.write(file, file.relative_to(release / "maven"))
 
 
+def is_published(maven: Path, repository: str = REPOSITORY) -> bool:
+    """Whether Maven Central has these artifacts: a deployment is published as a whole."""
+    pom = next(maven.rglob("*.pom")).relative_to(maven).as_posix()
+    request = urllib.request.Request(f"{repository}/{pom}", method="HEAD")  # noqa: S310
+    try:
+        urllib.request.urlopen(request, timeout=60).close()  # noqa: S310
+    except HTTPError as refused:
+        if refused.code == HTTPStatus.NOT_FOUND:
+            return False
+        raise
+    return True
+
+
 def upload(bundle: Path, token: str, central: str = CENTRAL, pause_s: float = 10) -> None:
     """Give the bundle to Maven Central, and wait until it is published.
 
     Raises:
         RuntimeError: if Maven Central refuses it, with its reasons, or has not published it within an hour.
-        OSError: if a request fails.
+        OSError: if the upload fails. A status that can't be read is asked for again.
     """
 
     def post(path: str, body: bytes = b"", kind: str = "application/json") -> str:
@@ -204,7 +222,11 @@ def upload(bundle: Path, token: str, central: str = CENTRAL, pause_s: float = 10
     )
     state, until = "", time.monotonic() + PUBLISHED_WITHIN_S
     while state != "PUBLISHED":
-        status = json.loads(post(f"status?id={deployment}"))
+        try:
+            status = json.loads(post(f"status?id={deployment}"))
+        except (OSError, HTTPException) as failed:
+            print(f"Maven Central: no status of deployment {deployment}, asking again: {failed}", flush=True)
+            status = {"deploymentState": state}
         if status["deploymentState"] != state:
             state = status["deploymentState"]
             print(f"Maven Central: deployment {deployment} is {state}", flush=True)
@@ -231,6 +253,8 @@ def main(command: str, *arguments: str) -> None:
     elif command == "sign":
         throwaway = "--throwaway-key" in arguments
         sign(release, "" if throwaway else variables["PGP_SECRET"], "" if throwaway else variables["PGP_PASSPHRASE"])
+    elif command == "upload" and is_published(release / "maven"):
+        print("Maven Central has this version already.")
     elif command == "upload":
         login = f"{variables['SONATYPE_USERNAME']}:{variables['SONATYPE_PASSWORD']}"
         upload(release / "central.zip", base64.b64encode(login.encode()).decode())
