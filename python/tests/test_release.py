@@ -18,6 +18,7 @@ from threading import Thread
 
 import pytest
 import release
+from test_versions import git
 
 POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><groupId>io.github.kinesisspark</groupId>
 <artifactId>{name}</artifactId><version>1.2.3</version><name>{name}</name><description>A connector</description>
@@ -40,7 +41,14 @@ def archive(file: Path, *names: str) -> None:
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     """What the build of version 1.2.3 leaves."""
+    for page in ("README.md", "python/README.md", "docs/index.md", "project/Versions.scala"):
+        (tmp_path / page).parent.mkdir(exist_ok=True)
+        (tmp_path / page).write_text('val project = "1.2.3"')
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
+    git(tmp_path, "init", "--quiet")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "--quiet", "--message=one")
+    git(tmp_path, "update-ref", "refs/remotes/origin/main", "HEAD")
     for line in release.LINES:
         stem = artifact(tmp_path, line) / f"{line}-1.2.3"
         archive(Path(f"{stem}.jar"), "io/Source.class", release.SBOM)
@@ -95,6 +103,18 @@ def test_the_changelog_has_a_dated_section_of_what_is_released(built: Path) -> N
     unreleased = "CHANGELOG.md calls 1.3.0 unreleased: write the date there"
     assert unreleased in list(release.faults(built, "v1.3.0"))
     assert unreleased not in list(release.faults(built, "v1.3.0", is_dry_run=True))
+
+
+def test_a_release_is_refused_of_another_version_of_another_branch_and_with_pages_of_a_snapshot(built: Path) -> None:
+    (built / "docs" / "index.md").write_text("kinesis_spark-1.2.3.dev0.whl")
+    (built / "project" / "Versions.scala").write_text('val project = "1.2.4"')
+    git(built, "commit", "--quiet", "--all", "--message=two")
+    assert list(release.faults(built, "v1.2.3")) == [
+        "project/Versions.scala has another version: 1.2.4",
+        "docs/index.md names a snapshot",
+        "the commit is not on origin/main",
+    ]
+    assert list(release.faults(built, "v1.2.3", is_dry_run=True)) == []
 
 
 def test_the_changelog_of_this_project_can_be_released() -> None:

@@ -3,7 +3,7 @@
 - `next` prints the tag of the newest version in CHANGELOG.md.
 - `files` checks all that is built, and lays it out in build/release: `maven` as Maven Central takes it, `python` as
   PyPI does, `files` for the release on GitHub (JARs, SBOMs, Python distributions, checksums), and `notes.md`. A dry run
-  takes a version whose section in CHANGELOG.md still says that it is unreleased.
+  takes a version whose section in CHANGELOG.md still says that it is unreleased, and pages that name its snapshot.
 - `sign` signs build/release/maven with the environment's PGP_SECRET and PGP_PASSPHRASE, or with a key made for this run
   (`--throwaway-key`), adds checksums, and packs build/release/central.zip.
 - `upload` gives that to Maven Central with SONATYPE_USERNAME and SONATYPE_PASSWORD, and waits until it is published. A
@@ -80,6 +80,8 @@ def faults(root: Path, tag: str, *, is_dry_run: bool = False) -> Iterator[str]:
         yield f"CHANGELOG.md has no section {version}"
     elif of_version[0].date == "unreleased" and not is_dry_run:
         yield f"CHANGELOG.md calls {version} unreleased: write the date there"
+    if not is_dry_run:
+        yield from commit_faults(root, version)
     for line in LINES:
         yield from maven_faults(
             root / "dist" / "maven" / "io" / "github" / "kinesisspark" / line / version, line, version
@@ -90,6 +92,18 @@ def faults(root: Path, tag: str, *, is_dry_run: bool = False) -> Iterator[str]:
             yield f"{name} is missing"
         elif missing := [jar for jar in jars if not any(entry.endswith(jar) for entry in entries(file))]:
             yield f"{name} lacks {', '.join(missing)}"
+
+
+def commit_faults(root: Path, version: str) -> Iterator[str]:
+    """What keeps the commit itself from being a release."""
+    project = re.search(r'val project = "(.*)"', (root / "project" / "Versions.scala").read_text())
+    if project is None or project[1] != version:
+        yield f"project/Versions.scala has another version: {project and project[1]}"
+    for page in [root / "README.md", root / "python" / "README.md", *sorted((root / "docs").rglob("*.*"))]:
+        if page.suffix in (".md", ".ipynb") and re.search(r"-SNAPSHOT|\.dev0", page.read_text()):
+            yield f"{page.relative_to(root)} names a snapshot"
+    if subprocess.run(["git", "merge-base", "--is-ancestor", "HEAD", "origin/main"], cwd=root, check=False).returncode:
+        yield "the commit is not on origin/main"
 
 
 def maven_faults(folder: Path, name: str, version: str) -> Iterator[str]:
