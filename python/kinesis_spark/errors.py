@@ -12,7 +12,7 @@ class InvalidOptionError(KinesisSparkError, ValueError):
 
 
 class JarMissingError(KinesisSparkError, RuntimeError):
-    """A Spark session (or this installation) is without the connector's or the testkit's JAR."""
+    """A Spark session (or this installation) is without the connector's or the testkit's JAR in this version."""
 
 
 class SparkConnectError(KinesisSparkError, RuntimeError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,15 +51,26 @@ def testkit_jar() -> Path:
 
 
 def require_jar(spark: SparkSession) -> None:
-    """Make sure that a session can load the connector.
+    """Make sure that a session can load the connector, in the version of this package.
 
     On Spark Connect the class path is the server's: what is loaded there shows whether it has it (`read.py`).
 
     Raises:
-        JarMissingError: if the session's JVM doesn't have the connector's classes; says how to add them.
+        JarMissingError: if the session's JVM doesn't have the connector's classes; says how to add them. Or if it has
+            those of another version.
     """
     jvm = getattr(spark, "_jvm", None) if is_classic(spark) else None
-    if jvm is None or on_class_path(jvm):
+    if jvm is None:
+        return
+    from py4j.protocol import Py4JError
+
+    if on_class_path(jvm):
+        try:
+            loaded = str(jvm.io.github.kinesisspark.jar.ConnectorJar.name())
+        except (Py4JError, TypeError):
+            # A platform that lets Python call no such method, or a JAR without it.
+            return
+        _require_version(loaded)
         return
     conf = spark.sparkContext.getConf()
     found = conf.get("spark.jars", "") or "none"
@@ -71,6 +83,24 @@ def require_jar(spark: SparkSession) -> None:
     )
 
 
+def _require_version(jar: str) -> None:
+    # A source tree has no JARs, and any JAR will do. A snapshot counts as the version that it becomes.
+    bundled, loaded = {_version(file.name) for file in _JARS.glob("kinesis-spark-*_*.jar")}, _version(jar)
+    if bundled and loaded not in bundled:
+        own = ", ".join(sorted(bundled))
+        raise JarMissingError(
+            f"The Spark session has the connector {jar}, and this Python package is version {own}. Take both in one "
+            f"version: install the wheel of version {loaded}, or start Spark with the JAR of version {own}, by "
+            f"`--jars` or {_packages(own)}."
+        )
+
+
+def _version(jar: str) -> str:
+    """The numbers in a name like `kinesis-spark-4_2.13-0.1.0-SNAPSHOT`."""
+    found = re.match(r"kinesis-spark-[\d.]+_[\d.]+-(\d+(?:\.\d+)*)", jar)
+    return found.group(1) if found else jar
+
+
 def missing_on_server() -> JarMissingError:
     """That a server of Spark Connect can't load the connector."""
     return JarMissingError(
@@ -79,8 +109,8 @@ def missing_on_server() -> JarMissingError:
     )
 
 
-def _packages() -> str:
-    return f"`--packages io.github.kinesisspark:{_artifact()}:<version>`"
+def _packages(version: str = "<version>") -> str:
+    return f"`--packages io.github.kinesisspark:{_artifact()}:{version}`"
 
 
 def on_class_path(jvm: object) -> bool:

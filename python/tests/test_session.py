@@ -29,6 +29,15 @@ def test_a_session_of_the_builder_has_the_connector(spark: SparkSession) -> None
     require_jar(spark)
 
 
+def test_a_session_with_a_jar_of_another_version_is_refused(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kinesis-spark-4_2.13-9.9.9.jar").touch()
+    monkeypatch.setattr(jars, "_JARS", tmp_path)
+    with pytest.raises(JarMissingError, match=r"this Python package is version 9\.9\.9"):
+        require_jar(spark)
+
+
 def test_with_kinesis_keeps_the_jars_of_the_builder() -> None:
     out = run_python("""
         from pyspark.sql import SparkSession

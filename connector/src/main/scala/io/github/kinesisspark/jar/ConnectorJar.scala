@@ -10,7 +10,9 @@ private[kinesisspark] object ConnectorJar {
   /** What the build has written into the JAR. */
   val file: URL = getClass.getResource("/" + File)
 
-  /** Like `kinesis-spark-4_2.13-0.1.0`. A snapshot's has the commit, too, since many commits make snapshots of one version. */
+  /** Like `kinesis-spark-4_2.13-0.1.0`. A snapshot's has the commit, too, since many commits make snapshots of one version. Python packages
+    * of other versions read it.
+    */
   val name: String = nameOf(read(file))
 
   /** The path of the JAR, or the folder of a build. */
