@@ -43,7 +43,8 @@ TEST_WHEEL    := build/wheel/kinesis_spark-$(PYTHON_VERSION)-py3-none-any.whl
 PAPERS         := LICENSE NOTICE THIRD-PARTY.txt
 SCALA_SOURCES  := build.sbt $(PAPERS) $(wildcard project/*.scala project/*.sbt project/build.properties) \
                   $(shell find connector/src/main testkit/src/main -type f)
-PYTHON_SOURCES := python/pyproject.toml python/hatch_build.py python/README.md \
+WHEEL_PAPERS   := $(foreach folder,python python/testkit,$(PAPERS:%=$(folder)/%))
+PYTHON_SOURCES := $(WHEEL_PAPERS) python/pyproject.toml python/hatch_build.py python/README.md \
                   $(shell find python/testkit python/kinesis_spark -name '*.py' -o -name py.typed -o -name pyproject.toml)
 # The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point. A
 # query in Scala, which Python tests run, comes in the same JAR.
@@ -160,6 +161,9 @@ $(CHAOS_JAR): $(CHAOS_SOURCES)
 	$(collect-chaos)
 
 collect-chaos = mkdir -p build && cp integration-tests/target/scala-2.13/kinesis-spark-integration-tests_2.13-$(VERSION)-tests.jar $(CHAOS_JAR)
+
+$(WHEEL_PAPERS): $(PAPERS)
+	cp $(@F) $@
 
 BUILD := $(BIN)/python -m hatchling build
 
@@ -445,4 +449,4 @@ release-dry-run: $(VENV)/.installed ## try a release of the last commit as far a
 
 clean: ## remove what was built, but not .venv and .cache, which only cost time to fetch again
 	rm -rf dist build target */target */*/target */*/*/target .sbt spark-warehouse metastore_db derby.log
-	rm -f $(VENV)/.wheel
+	rm -f $(VENV)/.wheel $(WHEEL_PAPERS)

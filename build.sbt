@@ -79,7 +79,7 @@ lazy val testkit = (project in file("testkit"))
   .settings(
     TestJvms.settings,
     ConnectorJar.thinJarAside,
-    ConnectorJar.sbom,
+    ConnectorJar.papers,
     name := "kinesis-spark-testkit",
     libraryDependencies ++= Dependencies.testkit,
     // `java -jar` for tests in other processes and other languages.
@@ -91,7 +91,9 @@ lazy val testkit = (project in file("testkit"))
       case PathList("META-INF", "services", _*) => MergeStrategy.filterDistinctLines
       case "module-info.class"                  => MergeStrategy.discard
       case PathList("META-INF", "MANIFEST.MF" | "maven" | "native-image" | "versions", _*) => MergeStrategy.discard
-      case PathList("META-INF", _*)                                                        => MergeStrategy.first
+      // Ours, and THIRD-PARTY.txt, say what those of the libraries say.
+      case PathList("META-INF", "LICENSE" | "NOTICE") => MergeStrategy.preferProject
+      case PathList("META-INF", _*)                   => MergeStrategy.first
       // Of the Scala library's own documentation and compiler.
       case "rootdoc.txt" | "library.properties" => MergeStrategy.discard
       case other                                => (assembly / assemblyMergeStrategy).value(other)

@@ -6,6 +6,7 @@ import sbt.Keys._
 import sbtassembly.AssemblyPlugin.autoImport.{MergeStrategy => _, _}
 import sbtassembly.MergeStrategy
 import com.github.sbt.sbom.BomSbtPlugin.autoImport._
+import com.github.sbt.sbom.BomSbtSettings
 
 import _root_.io.github.kinesisspark.build.SourceCommit
 
@@ -20,8 +21,11 @@ object ConnectorJar {
   val thinJarAside: Setting[_] =
     Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
 
-  /** A list of the libraries in a JAR, as CycloneDX has it, the same bytes each time. */
-  val sbom: Seq[Setting[_]] = Seq(
+  /** In META-INF, the licence files, and a list of the libraries in the JAR, as CycloneDX has it, the same bytes each time. */
+  val papers: Seq[Setting[_]] = Seq(
+    Compile / resourceGenerators += licences.taskValue,
+    // With what is there at run time alone, like the JAR.
+    makeBom := Def.taskDyn(BomSbtSettings.makeBomTask(update.value, Runtime)).value,
     Compile / resourceGenerators += Def.task {
       val file = (Compile / resourceManaged).value / "META-INF" / "sbom" / "bom.json"
       IO.copyFile((Compile / makeBom).value, file)
@@ -34,12 +38,12 @@ object ConnectorJar {
     enableBomSha3Hashes    := false
   )
 
-  def settings(line: SparkLine): Seq[Setting[_]] = sbom ++ publishing(line) ++ Seq(
+  def settings(line: SparkLine): Seq[Setting[_]] = papers ++ publishing(line) ++ Seq(
     name := s"kinesis-spark-${line.name}",
     // sbt would write 3-5.
     moduleName                                := name.value,
     libraryDependencies += "org.apache.spark" %% "spark-sql" % line.spark % Provided,
-    Compile / resourceGenerators ++= Seq(properties(line).taskValue, papers.taskValue),
+    Compile / resourceGenerators += properties(line).taskValue,
     assembly / assemblyJarName := s"${name.value}_${scalaBinaryVersion.value}-${version.value}.jar",
     assembly / assemblyOption ~= (_.withIncludeScala(false)),
     assembly / test                  := {},
@@ -89,7 +93,7 @@ object ConnectorJar {
     Seq(file)
   }
 
-  private val papers = Def.task {
+  private def licences = Def.task {
     val root = (ThisBuild / baseDirectory).value
     val into = (Compile / resourceManaged).value / "META-INF"
     Seq("LICENSE", "NOTICE", "THIRD-PARTY.txt").map { name =>

@@ -60,8 +60,7 @@ def test_the_jar_has_a_manifest_licences_and_a_list_of_libraries_of_its_own() ->
     assert "Apache License" in licence
     groups = {library["group"] for library in json.loads(texts["META-INF/sbom/bom.json"])["components"]}
     assert groups >= {"software.amazon.awssdk", "io.netty"}
-    # Spark brings Scala, which the list has as the code's own requirement.
-    assert [g for g in groups if f"\n{g} " not in texts["META-INF/THIRD-PARTY.txt"]] == ["org.scala-lang"]
+    assert [g for g in groups if f"\n{g} " not in texts["META-INF/THIRD-PARTY.txt"]] == []
 
 
 def test_service_files_name_only_classes_of_the_jar() -> None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 import re
 import zipfile
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from kinesis_spark.jars import connector_jar
+from kinesis_spark import jars
 
 ROOT = Path(__file__).resolve().parents[2]
+PAPERS = ("LICENSE", "NOTICE", "THIRD-PARTY.txt")
 ALLOWED = {"Apache-2.0", "MIT", "MIT-0", "BSD-2-Clause", "BSD-3-Clause", "PSF-2.0", "HPND"}
 EXTRAS = (
     "boto3",
@@ -38,7 +40,7 @@ WORDS = {
 
 def third_party() -> dict[str, str]:
     text = (ROOT / "THIRD-PARTY.txt").read_text()
-    return dict(re.findall(r"^([a-z][\w.]+) {2,}([\w.-]+) {2,}", text, re.MULTILINE))
+    return dict(re.findall(r"^([a-z][\w.-]+) {2,}([\w.-]+) {2,}", text, re.MULTILINE))
 
 
 def test_every_library_that_third_party_names_has_an_allowed_licence() -> None:
@@ -48,11 +50,18 @@ def test_every_library_that_third_party_names_has_an_allowed_licence() -> None:
 
 
 @pytest.mark.jvm
-def test_every_library_in_the_jar_is_named_with_its_licence() -> None:
-    with zipfile.ZipFile(connector_jar()) as jar:
-        groups = {part["group"] for part in json.loads(jar.read("META-INF/sbom/bom.json"))["components"]}
-    # Spark brings Scala, which the list has as the code's own requirement.
-    assert groups - set(third_party()) == {"org.scala-lang"}
+@pytest.mark.parametrize(
+    ("file", "library"),
+    [(jars.connector_jar, "netty-codec-http2"), (jars.testkit_jar, "slf4j-simple")],
+    ids=["connector", "server"],
+)
+def test_a_jar_has_the_licence_files_which_name_every_library_in_it(file: Callable[[], Path], library: str) -> None:
+    with zipfile.ZipFile(file()) as jar:
+        parts = json.loads(jar.read("META-INF/sbom/bom.json"))["components"]
+        for paper in PAPERS:
+            assert jar.read(f"META-INF/{paper}") == (ROOT / paper).read_bytes(), paper
+    assert {part["group"] for part in parts} - set(third_party()) == set()
+    assert library in {part["name"] for part in parts}
 
 
 @pytest.mark.parametrize("package", EXTRAS)
