@@ -67,5 +67,6 @@ def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
         return builder
     jar = str(connector_jar())
     own = [jar for jar in str(options.get(SPARK_JARS, "")).split(",") if jar]
-    given = own or add_to_arguments(jar) or defaults(SPARK_JARS)
+    # Arguments first, as spark-submit has it.
+    given = add_to_arguments(jar) or own or defaults(SPARK_JARS)
     return builder.config(SPARK_JARS, joined(given, [jar]))

@@ -70,3 +70,13 @@ def test_packages_have_the_connector_where_the_setting_that_counts_names_it(
     monkeypatch.setattr(session, "gateway_of_submit", lambda: None)
     monkeypatch.setattr(session, "connector_jar", lambda: Path("own.jar"))
     assert ("spark.jars" not in session.with_kinesis(fresh)._options) is expected
+
+
+def test_arguments_get_the_connector_also_where_the_builder_has_jars_of_its_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--jars a.jar pyspark-shell")
+    monkeypatch.setattr(session, "gateway_of_submit", lambda: None)
+    monkeypatch.setattr(session, "connector_jar", lambda: Path("own.jar"))
+    session.with_kinesis(SparkSession.Builder().config("spark.jars", "b.jar"))
+    assert os.environ["PYSPARK_SUBMIT_ARGS"] == "--jars a.jar,own.jar pyspark-shell"
