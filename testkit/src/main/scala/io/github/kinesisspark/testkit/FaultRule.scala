@@ -22,7 +22,7 @@ object Occurrence {
 /** One thing that goes wrong, and when. A plain value. What the effect is about decides what the rule matches: calls,
   * events of subscriptions, or clients that leave them.
   *
-  * @param action name of the call, any if absent
+  * @param action name of the call; any that the effect can strike if absent
   * @param shard of a call that concerns shards; a PutRecords concerns every shard one of its entries goes to
   * @param afterEvents spares that many events of each subscription
   * @param probability that a call is struck which matches and whose turn it is, decided by the seed alone
@@ -74,7 +74,15 @@ final case class FaultCount(rule: FaultRule, matched: Long = 0, struck: Long = 0
 object FaultRule {
 
   def matches(rule: FaultRule, target: FaultTarget): Boolean =
-    rule.action.forall(_ == target.action) && rule.stream.forall(target.stream.contains) &&
+    (rule.action ++ actionOf(rule.effect)).forall(_ == target.action) && rule.stream.forall(target.stream.contains) &&
+  /** The only call that an effect can strike; none if it can strike each. */
+  def actionOf(effect: FaultEffect): Option[String] = effect match {
+    case _: FaultEffect.RefuseEntries    => Some("PutRecords")
+    case _: FaultEffect.EmptyAnswer      => Some("GetRecords")
+    case _: CallFault                    => None
+    case _: EventFault | _: LeavingFault => Some("SubscribeToShard")
+  }
+
       rule.shard.forall(target.shards) && ((rule.effect, target.moment) match {
         case (_: CallFault, FaultMoment.Call)                       => true
         case (_: LastEventFault, FaultMoment.Event(number, isLast)) => isLast && number > rule.afterEvents

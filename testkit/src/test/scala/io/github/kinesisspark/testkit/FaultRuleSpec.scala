@@ -73,6 +73,20 @@ class FaultRuleSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChec
     FaultRule.refused(0.5, strike, shards) should not be FaultRule.refused(0.5, strike.copy(turn = 2), shards)
   }
 
+  it("RefuseEntries matches PutRecords alone, and EmptyAnswer GetRecords alone") {
+    for {
+      (effect, action) <- Seq(
+        FaultEffect.RefuseEntries(1.0) -> "PutRecords",
+        FaultEffect.EmptyAnswer(9)     -> "GetRecords"
+      )
+      called <- Seq("PutRecord", "PutRecords", "GetRecords", "SubscribeToShard")
+    } FaultRule.matches(FaultRule(effect), get.copy(action = called)) shouldBe called == action
+  }
+
+  it("Every takes 1 or more") {
+    an[IllegalArgumentException] should be thrownBy Occurrence.Every(0)
+  }
+
   describe("A rule about subscriptions") {
     def event(number: Long, last: Boolean = false): FaultTarget =
       FaultTarget("SubscribeToShard", Some("events"), Set("shardId-000000000001"), FaultMoment.Event(number, last))
