@@ -7,7 +7,9 @@ sealed trait Occurrence
 object Occurrence {
   case object Always                 extends Occurrence
   final case class First(count: Int) extends Occurrence
-  final case class Every(nth: Int)   extends Occurrence
+  final case class Every(nth: Int)   extends Occurrence {
+    require(nth > 0, s"Every is $nth and must be 1 at least")
+  }
   final case class After(count: Int) extends Occurrence
 
   /** Whether the `number`th matching call (from 1) is struck. */
@@ -73,8 +75,6 @@ final case class FaultCount(rule: FaultRule, matched: Long = 0, struck: Long = 0
 
 object FaultRule {
 
-  def matches(rule: FaultRule, target: FaultTarget): Boolean =
-    (rule.action ++ actionOf(rule.effect)).forall(_ == target.action) && rule.stream.forall(target.stream.contains) &&
   /** The only call that an effect can strike; none if it can strike each. */
   def actionOf(effect: FaultEffect): Option[String] = effect match {
     case _: FaultEffect.RefuseEntries    => Some("PutRecords")
@@ -83,6 +83,8 @@ object FaultRule {
     case _: EventFault | _: LeavingFault => Some("SubscribeToShard")
   }
 
+  def matches(rule: FaultRule, target: FaultTarget): Boolean =
+    (rule.action ++ actionOf(rule.effect)).forall(_ == target.action) && rule.stream.forall(target.stream.contains) &&
       rule.shard.forall(target.shards) && ((rule.effect, target.moment) match {
         case (_: CallFault, FaultMoment.Call)                       => true
         case (_: LastEventFault, FaultMoment.Event(number, isLast)) => isLast && number > rule.afterEvents

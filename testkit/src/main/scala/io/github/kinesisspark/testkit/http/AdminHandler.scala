@@ -10,7 +10,6 @@ import org.eclipse.jetty.util.Callback
 
 import java.nio.charset.StandardCharsets.UTF_8
 import java.time.{Duration, Instant}
-import scala.util.Try
 
 /** The server's own controls under `/_testkit/`, for tests in other processes: `health`, `calls`, `faults`, `clock`,
   * `subscriptions`.
@@ -27,9 +26,8 @@ final private[testkit] class AdminHandler(
     val path = request.getHttpURI.getPath
     val ours = path != null && path.startsWith(Prefix)
     if (ours) {
-      val body             = Content.Source.asByteBuffer(request)
-      val json             = Try(mapper.readTree(UTF_8.decode(body).toString)).getOrElse(node())
-      val (status, answer) = route(request.getMethod, path.stripPrefix(Prefix), json)
+      val body             = UTF_8.decode(Content.Source.asByteBuffer(request)).toString
+      val (status, answer) = route(request.getMethod, path.stripPrefix(Prefix), body)
       response.setStatus(status)
       response.getHeaders.put(HttpHeader.CONTENT_TYPE, "application/json")
       Content.Sink.write(response, true, mapper.writeValueAsString(answer), callback)
@@ -37,31 +35,33 @@ final private[testkit] class AdminHandler(
     ours
   }
 
-  private def route(method: String, what: String, json: JsonNode): (Int, JsonNode) = (method, what) match {
+  private def route(method: String, what: String, body: String): (Int, JsonNode) = (method, what) match {
     case ("GET", "health")    => (200, node().put("status", "ok").put("nowMillis", clock.millis))
     case ("GET", "calls")     => (200, callsJson)
     case ("DELETE", "calls")  => calls.clear(); (200, node())
     case ("GET", "faults")    => (200, faultsJson)
     case ("DELETE", "faults") => faults.clear(); (200, node())
     case ("POST", "faults")   =>
-      FaultRuleJson.read(json) match {
+      FaultRuleJson.parse(body) match {
         case Right(rule) => faults.add(rule); (200, faultsJson)
         case Left(error) => refuse(error)
       }
     case ("GET", "subscriptions") => (200, subscriptionsJson)
-    case ("POST", "clock")        => move(json)
+    case ("POST", "clock")        => move(body)
     case _                        => (404, node().put("error", s"No $method $Prefix$what"))
   }
 
-  private def move(json: JsonNode): (Int, JsonNode) = clock match {
-    case movable: MovableClock if json.has("advanceMillis") =>
-      movable.advance(Duration.ofMillis(json.get("advanceMillis").asLong))
-      (200, node().put("nowMillis", clock.millis))
-    case movable: MovableClock if json.has("setMillis") =>
-      movable.set(Instant.ofEpochMilli(json.get("setMillis").asLong))
-      (200, node().put("nowMillis", clock.millis))
-    case _: MovableClock => refuse("advanceMillis or setMillis expected")
-    case _               => refuse("This server's clock can not be moved")
+  private def move(body: String): (Int, JsonNode) = clock match {
+    case movable: MovableClock =>
+      val move = StrictJson.read("A move of the clock", body) { json =>
+        (json.whole("advanceMillis", least = 0).value, json.whole("setMillis", least = 0).value) match {
+          case (Some(by), None) => () => movable.advance(Duration.ofMillis(by))
+          case (None, Some(to)) => () => movable.set(Instant.ofEpochMilli(to))
+          case _                => StrictJson.refuse("advanceMillis or setMillis expected")
+        }
+      }
+      move.fold(refuse, now => { now(); (200, node().put("nowMillis", clock.millis)) })
+    case _ => refuse("This server's clock can not be moved")
   }
 
   private def faultsJson: JsonNode = {

@@ -1,11 +1,10 @@
 package io.github.kinesisspark.testkit.http
 
 import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import io.github.kinesisspark.testkit._
+import io.github.kinesisspark.testkit.action.Operation
 
 import scala.concurrent.duration._
-import scala.util.Try
 
 /** Fault rules as JSON, for tests in other processes:
   * {{{
@@ -19,26 +18,24 @@ import scala.util.Try
   * (millisBehindLatest), `clockSkew` (millis). Of a subscription's event, after the first `afterEvents` of it if the rule
   * has that: `errorEvent` (code, message), `emptyEvent` (millisBehindLatest), `delayEvent` (millis), `resetStream`, `resetConnection`, `silence`,
   * `abruptEnd`, `corruptFrame`, `continuationMissing`; of its last one: `endWithContinuation`, `endWithheld`. Of a client
-  * that leaves: `placeHeld` (millis).
+  * that leaves: `placeHeld` (millis). Each action is one of Kinesis; only one that the effect can strike is accepted.
   */
 private[testkit] object FaultRuleJson {
 
-  def parse(text: String): Either[String, FaultRule] =
-    Try(mapper.readTree(text)).toEither.left.map(_.getMessage).flatMap(read)
-
-  def read(json: JsonNode): Either[String, FaultRule] = for {
-    _      <- unknown(json, RuleMembers)
-    effect <- readEffect(json.path("effect"))
-  } yield FaultRule(
-    effect,
-    text(json, "action"),
-    text(json, "stream"),
-    text(json, "shard"),
-    readOccurrence(json),
-    json.path("probability").asDouble(1.0),
-    json.path("seed").asLong(0),
-    json.path("afterEvents").asLong(0)
-  )
+  /** Reads a rule, or says which of its members is wrong and what it must be. */
+  def parse(text: String): Either[String, FaultRule] = StrictJson.read("A fault rule", text) { rule =>
+    val effect = readEffect(rule.structure("effect").required)
+    FaultRule(
+      effect,
+      readAction(rule, effect),
+      rule.text("stream").value,
+      rule.text("shard").value,
+      readOccurrence(rule),
+      rule.share("probability").or(1.0),
+      rule.whole("seed").or(0L),
+      rule.whole("afterEvents", least = 0).or(0L)
+    )
+  }
 
   def write(rule: FaultRule): ObjectNode = {
     val json = JsonNodeFactory.instance.objectNode()
@@ -56,40 +53,30 @@ private[testkit] object FaultRuleJson {
     json.set[ObjectNode]("effect", writeEffect(rule.effect))
   }
 
-  private def readOccurrence(json: JsonNode): Occurrence =
-    if (json.has("first")) Occurrence.First(json.get("first").asInt)
-    else if (json.has("every")) Occurrence.Every(json.get("every").asInt)
-    else if (json.has("after")) Occurrence.After(json.get("after").asInt)
-    else Occurrence.Always
-
-  private def readEffect(json: JsonNode): Either[String, FaultEffect] = json.path("type").asText match {
-    case "serviceCode" =>
-      text(json, "code").toRight("serviceCode needs a code").map { code =>
-        FaultEffect.ServiceCode(code, text(json, "message").getOrElse("Injected fault"), json.path("status").asInt(400))
-      }
-    case "errorEvent" =>
-      text(json, "code").toRight("errorEvent needs a code").map { code =>
-        FaultEffect.ErrorEvent(code, text(json, "message").getOrElse("Injected fault"))
-      }
-    case "delayEvent"    => Right(FaultEffect.DelayEvent(json.path("millis").asLong.millis))
-    case "placeHeld"     => Right(FaultEffect.PlaceHeld(json.path("millis").asLong.millis))
-    case "httpStatus"    => Right(FaultEffect.HttpStatus(json.path("status").asInt(503)))
-    case "delay"         => Right(FaultEffect.Delay(json.path("millis").asLong.millis))
-    case "emptyAnswer"   => Right(FaultEffect.EmptyAnswer(json.path("millisBehindLatest").asLong(1000)))
-    case "emptyEvent"    => Right(FaultEffect.EmptyEvent(json.path("millisBehindLatest").asLong(1000)))
-    case "clockSkew"     => Right(FaultEffect.ClockSkew(json.path("millis").asLong.millis))
-    case "refuseEntries" =>
-      Right(
-        FaultEffect.RefuseEntries(
-          json.path("share").asDouble(1.0),
-          text(json, "code").getOrElse("ProvisionedThroughputExceededException")
+  private def readAction(rule: StrictJson, effect: FaultEffect): Option[String] = FaultRule.actionOf(effect) match {
+    case Some(only) =>
+      rule.member("action", s"$only with this effect")(n => Option(n.textValue).filter(_ == only)).value
+    case None =>
+      rule
+        .member("action", "a call of Kinesis, such as PutRecords,")(n =>
+          Option(n.textValue).filter(Operation.all.contains)
         )
-      )
-    case "reset" =>
-      val at = text(json, "at").getOrElse("beforeCall")
-      ResetPoints.collectFirst { case (point, `at`) => FaultEffect.Reset(point) }.toRight(s"Unknown reset point $at")
-    case other => Bare.collectFirst { case (effect, `other`) => effect }.toRight(s"Unknown effect type '$other'")
+        .value
   }
+
+  private def readOccurrence(rule: StrictJson): Occurrence = {
+    def count(name: String, least: Long)(of: Int => Occurrence): Option[(String, Occurrence)] =
+      rule.whole(name, least, Int.MaxValue.toLong).value.map(n => name -> of(n.toInt))
+    val counts = Vector(
+      count("first", 1)(Occurrence.First(_)),
+      count("every", 1)(Occurrence.Every(_)),
+      count("after", 0)(Occurrence.After(_))
+    ).flatten
+    if (counts.size > 1) StrictJson.refuse(s"${counts.map(_._1).mkString(" and ")} can't be given together")
+    counts.headOption.fold[Occurrence](Occurrence.Always)(_._2)
+  }
+
+  private def readEffect(effect: StrictJson): FaultEffect = Effects(effect.oneOf("type", Effects.keys).required)(effect)
 
   private def writeEffect(effect: FaultEffect): ObjectNode = {
     val json = JsonNodeFactory.instance.objectNode()
@@ -112,21 +99,6 @@ private[testkit] object FaultRuleJson {
     }
   }
 
-  private def unknown(json: JsonNode, known: Set[String]): Either[String, Unit] = {
-    val names = Vector.newBuilder[String]
-    json.fieldNames.forEachRemaining(n => if (!known(n)) names += n)
-    val wrong = names.result()
-    Either.cond(wrong.isEmpty, (), s"Unknown members: ${wrong.mkString(", ")}")
-  }
-
-  private def text(json: JsonNode, name: String): Option[String] =
-    Option(json.get(name)).filter(_.isTextual).map(_.asText)
-
-  private val mapper = new ObjectMapper
-
-  private val RuleMembers =
-    Set("action", "stream", "shard", "first", "every", "after", "probability", "seed", "afterEvents", "effect")
-
   // Effects that need no more than their name.
   private val Bare: Map[FaultEffect, String] = Map(
     FaultEffect.TruncatedBody       -> "truncatedBody",
@@ -146,4 +118,27 @@ private[testkit] object FaultRuleJson {
     ResetPoint.AfterCall  -> "afterCall",
     ResetPoint.InsideBody -> "insideBody"
   )
+
+  private val Effects: Map[String, StrictJson => FaultEffect] = {
+    def code(effect: StrictJson)                = effect.text("code").required
+    def message(effect: StrictJson)             = effect.text("message").or("Injected fault")
+    def millis(effect: StrictJson)              = effect.whole("millis", least = 0).required.millis
+    def behind(effect: StrictJson)              = effect.whole("millisBehindLatest", least = 0).or(1000L)
+    def status(effect: StrictJson, absent: Int) = effect.whole("status", 200, 599).or(absent.toLong).toInt
+    Bare.map { case (effect, name) => name -> ((_: StrictJson) => effect) } ++ Map[String, StrictJson => FaultEffect](
+      "serviceCode" -> (e => FaultEffect.ServiceCode(code(e), message(e), status(e, 400))),
+      "httpStatus"  -> (e => FaultEffect.HttpStatus(status(e, 503))),
+      "delay"       -> (e => FaultEffect.Delay(millis(e))),
+      "reset" -> (e => FaultEffect.Reset(ResetPoints.map(_.swap)(e.oneOf("at", ResetPoints.values).or("beforeCall")))),
+      "refuseEntries" -> (e =>
+        FaultEffect.RefuseEntries(e.share("share").or(1.0), e.text("code").or("ProvisionedThroughputExceededException"))
+      ),
+      "emptyAnswer" -> (e => FaultEffect.EmptyAnswer(behind(e))),
+      "clockSkew"   -> (e => FaultEffect.ClockSkew(e.whole("millis").required.millis)),
+      "errorEvent"  -> (e => FaultEffect.ErrorEvent(code(e), message(e))),
+      "emptyEvent"  -> (e => FaultEffect.EmptyEvent(behind(e))),
+      "delayEvent"  -> (e => FaultEffect.DelayEvent(millis(e))),
+      "placeHeld"   -> (e => FaultEffect.PlaceHeld(millis(e)))
+    )
+  }
 }
