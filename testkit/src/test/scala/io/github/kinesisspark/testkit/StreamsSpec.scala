@@ -133,6 +133,23 @@ class StreamsSpec extends ServerSpec {
     kinesis.readAll(stream, shardId(0)) shouldBe Vector(large)
   }
 
+  it("a longer retention does not bring back expired records and shards") {
+    val stream = activeStream(1)
+    kinesis.put(stream, "k", "expired")
+    server.streams.split(stream, shardId(0))
+    clock.advance(Duration.ofHours(25))
+    kinesis.put(stream, "k", "kept")
+    retain(stream, 48)
+    clock.advance(Duration.ofSeconds(3))
+    kinesis.shards(stream).map(_.shardId) shouldBe Vector(1, 2).map(shardId)
+    a[ResourceNotFoundException] should be thrownBy kinesis.iterator(stream, shardId(0))
+    clock.advance(Duration.ofHours(47))
+    kinesis.shards(stream).flatMap(s => kinesis.readAll(stream, s.shardId)) shouldBe Vector("kept")
+    retain(stream, 72)
+    clock.advance(Duration.ofHours(2))
+    kinesis.shards(stream).flatMap(s => kinesis.readAll(stream, s.shardId)) shouldBe Vector("kept")
+  }
+
   it("a stream that is deleted again is gone as early as if it were deleted once") {
     val stream         = activeStream(1)
     def delete(): Unit =

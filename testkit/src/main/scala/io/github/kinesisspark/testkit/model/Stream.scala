@@ -91,6 +91,7 @@ final private[testkit] class Stream(
 
   @volatile private var shards                   = ShardMap.uniform(shardCount, createdAt, incarnation)
   @volatile private var current                  = initial
+  @volatile private var lastHorizon              = Long.MinValue // when the settings were last changed
   @volatile private var busyUntil                = createdAt
   @volatile private var pending: Option[Pending] = None
   @volatile private var listings = ShardListings.of(shards, createdAt, config.control.listingLag.toMillis)
@@ -123,8 +124,11 @@ final private[testkit] class Stream(
     else StreamStatus.Active
   }
 
-  /** The oldest time of which records are kept. */
-  def horizon: Long = config.clock.millis - current.retentionHours * 3600000L
+  /** The oldest time of which records are kept. A longer retention does not bring back what is past retention.
+    *
+    * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_IncreaseStreamRetentionPeriod.html IncreaseStreamRetentionPeriod]]
+    */
+  def horizon: Long = math.max(lastHorizon, config.clock.millis - current.retentionHours * 3600000L)
 
   def isGone: Boolean = deletedAt.exists(config.clock.millis >= _ + config.deleteDelay.toMillis)
 
@@ -242,6 +246,7 @@ final private[testkit] class Stream(
       current = changed
       busyUntil = config.clock.millis + config.updateDelay.toMillis
     }
+      lastHorizon = horizon
   }
 
   /** Changes who decides where records go, which takes effect at once. */
