@@ -107,6 +107,22 @@ class ConsumersSpec extends ServerSpec {
     names shouldBe Seq("a", "b", "c")
   }
 
+  it("ListStreamConsumers refuses a token that is expired, another stream's or none") {
+    val Seq(stream, other)                         = Seq.fill(2)(newStream(1)): @unchecked
+    def page(stream: String, token: String = null) = await(
+      kinesis.listStreamConsumers { (b: ListStreamConsumersRequest.Builder) =>
+        b.streamARN(arnOf(stream)).maxResults(1).nextToken(token); ()
+      }
+    )
+    Seq("a", "b").foreach(register(stream, _))
+    val token = page(stream).nextToken
+    page(stream, token).consumers.asScala.map(_.consumerName) shouldBe Seq("b")
+    an[InvalidArgumentException] should be thrownBy page(other, token)
+    an[InvalidArgumentException] should be thrownBy page(stream, "made-up")
+    clock.advance(Duration.ofSeconds(301))
+    an[ExpiredNextTokenException] should be thrownBy page(stream, token)
+  }
+
   describe("A listing of consumers that lags") {
     lazy val lagging = KinesisServer.start(
       KinesisServerConfig(

@@ -45,13 +45,15 @@ private[testkit] object ConsumerOperations {
   private def list(request: Request): Outcome = {
     val limit  = request.fields.int("MaxResults").fold(Quota.ListConsumersMaxResults)(maxResults(request, _))
     val stream = request.stream
-    val after  = request.fields.text("NextToken").flatMap(Token.open).map(_.last)
-    val rest   = stream.consumers.listed(request.now).sortBy(c => placeOf(c)).filter(c => after.forall(placeOf(c) > _))
+    val after  = request.fields.text("NextToken").map { token =>
+      request.continued(ConsumerPage.decode(token).filter(_.streamArn == stream.arn)).after
+    }
+    val rest = stream.consumers.listed(request.now).sortBy(c => placeOf(c)).filter(c => after.forall(placeOf(c) > _))
     Outcome(Reply.Members { out =>
       out.array("Consumers")(rest.take(limit))(write(stream, request))
       out.optional(
         "NextToken",
-        Option.when(rest.size > limit)(Token.seal(Vector("consumers", placeOf(rest(limit - 1)))))
+        Option.when(rest.size > limit)(ConsumerPage(stream.arn, placeOf(rest(limit - 1)), request.now).encode)
       )
     })
   }

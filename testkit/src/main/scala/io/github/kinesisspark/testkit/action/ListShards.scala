@@ -52,10 +52,7 @@ private[testkit] object ListShards {
       Option.when(request.fields.time("StreamCreationTimestamp").nonEmpty)("StreamCreationTimestamp")
     if (beside.nonEmpty)
       ServiceError.invalidArgument(s"NextToken and ${beside.mkString(", ")} cannot be provided together.").raise()
-    val page = ShardPage.decode(token).getOrElse(ServiceError.invalidArgument("Invalid NextToken.").raise())
-    if (page.isExpired(request.now))
-      ServiceError.expiredToken("The pagination token passed to the operation is expired.").raise()
-    page
+    request.continued(ShardPage.decode(token))
   }
 
   private def filterOf(request: Request, stream: Stream): ShardFilter =

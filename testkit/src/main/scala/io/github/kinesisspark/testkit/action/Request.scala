@@ -55,14 +55,21 @@ final private[testkit] class Request(
     if (stream.status == StreamStatus.Creating) ServiceError.streamNotFound(stream.name, config.accountId).raise()
     else stream
 
-  /** A number within bounds. */
-  def bounded(member: String, value: Int, low: Int, high: Int): Int =
-    if (value < low) invalid(value, member, s"Member must have value greater than or equal to $low")
-    else if (value > high) invalid(value, member, s"Member must have value less than or equal to $high")
-    else value
+  /** What a NextToken says; refused are one that is none and one that is expired. */
+  def continued[P <: Page](page: Option[P]): P = {
+    val known = page.getOrElse(ServiceError.invalidArgument("Invalid NextToken.").raise())
+    if (known.isExpired(now))
+      ServiceError.expiredToken("The pagination token passed to the operation is expired.").raise()
+    known
+  }
 
-  private def invalid(value: Int, member: String, constraint: String): Nothing =
-    ServiceError.validation(value.toString, member, constraint).raise()
+  /** A number within bounds. */
+  def bounded(member: String, value: Int, low: Int, high: Int): Int = {
+    Request.checkAtLeast(member, value, low)
+    if (value > high)
+      ServiceError.validation(s"$value", member, s"Member must have value less than or equal to $high").raise()
+    value
+  }
 }
 
 private[testkit] object Request {
@@ -73,6 +80,10 @@ private[testkit] object Request {
     .orElse(Arns.flatMap(fields.text(_)).headOption.map(_.split('/').lift(1).getOrElse("")))
 
   private val Arns = Vector("StreamARN", "ConsumerARN", "ResourceARN")
+
+  def checkAtLeast(member: String, value: Int, low: Int): Unit =
+    if (value < low)
+      ServiceError.validation(s"$value", member, s"Member must have value greater than or equal to $low").raise()
 
   def checkName(name: String, member: String): Unit =
     if (!name.matches("[a-zA-Z0-9_.-]{1,128}"))

@@ -59,6 +59,23 @@ object ShardIterator {
     }
 }
 
+/** What a NextToken says. */
+sealed trait Page {
+  def issuedAt: Long
+  def isExpired(now: Long): Boolean = now - issuedAt > Quota.NextTokenMillis
+}
+
+/** What a NextToken of ListStreamConsumers says: the rest of a stream's consumers. */
+final case class ConsumerPage(streamArn: String, after: String, issuedAt: Long) extends Page {
+  def encode: String = Token.seal(Vector("consumers", streamArn, after, issuedAt.toString))
+}
+
+object ConsumerPage {
+  def decode(text: String): Option[ConsumerPage] = Token.open(text).collect {
+    case Vector("consumers", streamArn, after, issuedAt) => ConsumerPage(streamArn, after, issuedAt.toLong)
+  }
+}
+
 /** What a NextToken of ListShards says: the rest of the shards that were asked for, by a filter that is kept in it.
   *
   * @param asOf when the first page was asked for
@@ -70,9 +87,7 @@ final case class ShardPage(
     after: String,
     asOf: Long,
     issuedAt: Long
-) {
-  def isExpired(now: Long): Boolean = now - issuedAt > Quota.NextTokenMillis
-
+) extends Page {
   def encode: String = {
     val (kind, value) = filter match {
       case ShardFilter.AtTrimHorizon    => ("AtTrimHorizon", "")
