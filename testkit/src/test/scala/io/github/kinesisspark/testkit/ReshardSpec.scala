@@ -166,10 +166,13 @@ class ReshardSpec extends ServerSpec {
       listed(ShardFilterType.AT_TRIM_HORIZON) shouldBe Vector(shardId(0))
       listed(ShardFilterType.FROM_TRIM_HORIZON) shouldBe Vector(0, 1, 2).map(shardId)
       listed(ShardFilterType.AT_TIMESTAMP, f => { f.timestamp(before); () }) shouldBe Vector(shardId(0))
+      clock.advance(Duration.ofMillis(1))
       listed(ShardFilterType.FROM_TIMESTAMP, f => { f.timestamp(after); () }) shouldBe Vector(1, 2).map(shardId)
       listed(ShardFilterType.AFTER_SHARD_ID, f => { f.shardId(shardId(1)); () }) shouldBe Vector(shardId(2))
       an[InvalidArgumentException] should be thrownBy
-        listed(ShardFilterType.FROM_TIMESTAMP, f => { f.timestamp(after.minus(Duration.ofHours(25))); () })
+        listed(ShardFilterType.AT_TIMESTAMP, f => { f.timestamp(tooOld); () })
     }
   }
 }
+      val tooOld = after.minus(Duration.ofHours(25))
+      listed(ShardFilterType.FROM_TIMESTAMP, f => { f.timestamp(tooOld); () }) shouldBe Vector(0, 1, 2).map(shardId)

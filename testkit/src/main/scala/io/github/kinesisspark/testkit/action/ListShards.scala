@@ -61,8 +61,8 @@ private[testkit] object ListShards {
         case "AT_TRIM_HORIZON"   => ShardFilter.AtTrimHorizon
         case "FROM_TRIM_HORIZON" => ShardFilter.FromTrimHorizon
         case "AT_LATEST"         => ShardFilter.AtLatest
-        case "AT_TIMESTAMP"      => ShardFilter.AtTimestamp(timeOf(request, filter, stream))
-        case "FROM_TIMESTAMP"    => ShardFilter.FromTimestamp(timeOf(request, filter, stream))
+        case "AT_TIMESTAMP"      => ShardFilter.AtTimestamp(keptTimeOf(request, filter, stream))
+        case "FROM_TIMESTAMP"    => ShardFilter.FromTimestamp(timeOf(request, filter))
         case "AFTER_SHARD_ID"    => ShardFilter.AfterShardId(filter.requiredText("ShardId"))
         case other               =>
           ServiceError
@@ -76,12 +76,17 @@ private[testkit] object ListShards {
       }
     }
 
-  private def timeOf(request: Request, filter: Fields, stream: Stream): Long = {
-    val time = filter.required("Timestamp")(filter.time("Timestamp"))
+  private def keptTimeOf(request: Request, filter: Fields, stream: Stream): Long = {
+    val time = timeOf(request, filter)
     if (time < stream.horizon)
       ServiceError
         .invalidArgument(s"Timestamp $time is older than the trim horizon ${stream.horizon} of stream ${stream.name}.")
         .raise()
+    time
+  }
+
+  private def timeOf(request: Request, filter: Fields): Long = {
+    val time = filter.required("Timestamp")(filter.time("Timestamp"))
     checkNotInFuture(request, time)
     time
   }
