@@ -122,6 +122,17 @@ class ReshardSpec extends ServerSpec {
   it("a closed shard is removed once all its records are past retention") {
     val stream = newStream(1)
     split(stream, shardId(0), "1000")
+  it("a shard closes no earlier than its latest record arrives") {
+    val stream = newStream(1)
+    clock.advance(Duration.ofSeconds(1))
+    val latest = clock.instant
+    server.streams.put(stream, "k", "data")
+    clock.set(latest.minusMillis(500))
+    server.streams.split(stream, shardId(0))
+    clock.set(latest)
+    server.streams.shards(stream).head.closedAt shouldBe Some(latest.toEpochMilli)
+  }
+
     val iterator = kinesis.iterator(stream, shardId(0))
     clock.advance(Duration.ofHours(24))
     kinesis.shards(stream).map(_.shardId) should contain(shardId(0))

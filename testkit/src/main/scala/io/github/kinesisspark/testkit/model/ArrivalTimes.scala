@@ -8,11 +8,14 @@ import java.util.SplittableRandom
   * @param from no record arrives earlier
   */
 final private[model] class ArrivalTimes(from: Long, backMillis: Long, seed: Long) {
-  private val random = new SplittableRandom(seed)
-  private var latest = from
+  private val random  = new SplittableRandom(seed)
+  private var highest = from
+
+  /** No record has arrived later. */
+  def latest: Long = highest
 
   def next(now: Long): Long = {
-    latest = math.max(latest, now)
-    if (backMillis == 0) latest else math.max(from, latest - random.nextLong(backMillis + 1))
+    highest = math.max(highest, now)
+    if (backMillis == 0) highest else math.max(from, highest - random.nextLong(backMillis + 1))
   }
 }

@@ -10,13 +10,14 @@ object ShardFilter {
   final case class FromTimestamp(millis: Long) extends ShardFilter
   final case class AfterShardId(id: String)    extends ShardFilter
 
-  /** The shards that pass, of those the service still knows.
+  /** The shards that pass, of those the service still knows. At the time of a reshard, both parents and children count as open.
     *
+    * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ShardFilter.html ShardFilter]]
     * @param horizon the oldest time of which records are kept; a stream younger than its retention begins with itself
     */
   def select(shards: Vector[ShardInfo], filter: ShardFilter, horizon: Long): Vector[ShardInfo] = {
-    def openAt(time: Long)(s: ShardInfo)    = s.madeAtMillis <= time && s.closedAt.forall(_ > time)
-    def openSince(time: Long)(s: ShardInfo) = s.closedAt.forall(_ > time)
+    def openAt(time: Long)(s: ShardInfo)    = s.madeAtMillis <= time && openSince(time)(s)
+    def openSince(time: Long)(s: ShardInfo) = s.closedAt.forall(_ >= time)
     val begin                               = shards.headOption.fold(horizon)(s => math.max(horizon, s.madeAtMillis))
     val known                               = shards.filterNot(_.isExpired(horizon))
     filter match {

@@ -46,8 +46,8 @@ object ShardInfo {
 /** The shards of a stream, open and closed: a value, and what may become of it. A step costs little however many shards
   * there are.
   *
-  * Shards are opened here as values; closing needs the ending sequence number, which only the shard's log can reserve,
-  * and so is a function the caller gives.
+  * Shards are opened here as values; closing needs the latest arrival and the ending sequence number, which only the shard's log
+  * has, and so is a function the caller gives.
   *
   * @param shards all of them in the order they were made: a shard stands at its index
   * @param open the open ones by hash range: together they cover the whole space
@@ -90,11 +90,9 @@ final case class ShardMap private (shards: Vector[ShardInfo], open: Vector[Shard
       }
     } yield Resharding(Vector(first, second), Vector(child(shards.length, range, first, Some(second), now)), now)
 
-  /** The map after a resharding: parents closed with the numbers given, children added. */
-  def after(resharding: Resharding, endingSequence: String => String): ShardMap = {
-    val closed = resharding.closed.foldLeft(shards) { (all, s) =>
-      all.updated(s.index, s.copy(state = ShardState.Closed(resharding.at, endingSequence(s.id))))
-    }
+  /** The map after a resharding: parents closed, children added. */
+  def after(resharding: Resharding, close: String => ShardState.Closed): ShardMap = {
+    val closed = resharding.closed.foldLeft(shards)((all, s) => all.updated(s.index, s.copy(state = close(s.id))))
     // Parents lie side by side, and their children fill the same place.
     val first = place(resharding.closed.map(_.range.start).min)
     copy(closed ++ resharding.opened, open.patch(first, resharding.opened, resharding.closed.size))

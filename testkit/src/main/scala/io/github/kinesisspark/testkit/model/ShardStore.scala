@@ -65,17 +65,17 @@ final private[testkit] class ShardStore(
     }
   }
 
-  /** Takes no more records.
-    *
-    * @return the ending sequence number, above all records'
+  /** Takes no more records. The shard closes no earlier than its latest record arrives, and its ending sequence number is above
+    * all records'.
     */
-  def close(now: Long): String = {
-    val ending = synchronized {
-      closedAt = Some(now)
-      number(takeOrdinal(), now)
+  def close(now: Long): ShardState.Closed = {
+    val closed = synchronized {
+      val at = math.max(now, arrivals.latest)
+      closedAt = Some(at)
+      ShardState.Closed(at, number(takeOrdinal(), at))
     }
     wake()
-    ending
+    closed
   }
 
   /** Calls it after whatever may matter to a reader, outside the lock; it may be called for nothing. */

@@ -92,7 +92,10 @@ private object ShardMapSpec {
     SequenceNumber(shard.madeAtSecond, shard.index, Long.MaxValue, 0, Now / 1000).toString
 
   def resharded(map: ShardMap, decided: Either[ShardMap.Refusal, ShardMap.Resharding]): ShardMap =
-    map.after(decided.fold(r => sys.error(r.toString), identity), id => highest(map.get(id).get))
+    map.after(
+      decided.fold(r => sys.error(r.toString), identity),
+      id => ShardState.Closed(Now, highest(map.get(id).get))
+    )
 
   /** A number of shards, and numbers that choose what to split and merge. */
   val reshards: Gen[(Int, List[(Boolean, Int)])] = for {
