@@ -1,5 +1,6 @@
 package io.github.kinesisspark.testkit
 
+import io.github.kinesisspark.testkit.action.Request
 import io.github.kinesisspark.testkit.model._
 import io.github.kinesisspark.testkit.subscription.Timetable
 
@@ -20,8 +21,11 @@ final class Streams private[testkit] (
   private val unkeyed = new AtomicInteger
 
   /** Makes a stream. */
-  def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit =
+  def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit = {
+    Request.checkName(name, "streamName")
+    Request.checkAtLeast("shardCount", shards, 1)
     create(name, shards, settings).fold(_.raise(), _ => ())
+  }
 
   /** Puts one record, past all limits and faults. */
   def put(stream: String, partitionKey: String, data: Array[Byte]): Placed =
@@ -30,10 +34,8 @@ final class Streams private[testkit] (
   def put(stream: String, partitionKey: String, data: String): Placed = put(stream, partitionKey, data.getBytes(UTF_8))
 
   /** Puts one record into a shard of one's choice. */
-  def putInto(stream: String, shardId: String, partitionKey: String, data: Array[Byte]): Placed = {
-    val range = existing(stream).map.get(shardId).getOrElse(notFound(shardId, stream)).range
-    append(stream, range.start, Some(partitionKey), data)
-  }
+  def putInto(stream: String, shardId: String, partitionKey: String, data: Array[Byte]): Placed =
+    existing(stream).putInto(shardId, partitionKey, data).fold(_.raise(), identity)
 
   /** Puts a record without a partition key, as a stream that distributes records itself holds them. */
   def putUnkeyed(stream: String, data: Array[Byte]): Placed =

@@ -58,6 +58,18 @@ class StreamsSpec extends ServerSpec {
     over.awsErrorDetails.errorMessage should include("Limit: 50")
   }
 
+  it("a direct call with a malformed name, without shards or to a closed shard is refused") {
+    def codeOf(call: => Any): String = (the[model.ServiceException] thrownBy call).error.code
+    codeOf(server.streams.createStream("no spaces", 1)) shouldBe "ValidationException"
+    codeOf(server.streams.createStream("none", 0)) shouldBe "ValidationException"
+    val stream = activeStream(1)
+    server.streams.split(stream, shardId(0))
+    codeOf(server.streams.putInto(stream, shardId(0), "k", Array.empty[Byte])) shouldBe "InvalidArgumentException"
+    codeOf(server.streams.putInto(stream, shardId(9), "k", Array.empty[Byte])) shouldBe "ResourceNotFoundException"
+    server.streams.recordCount(stream) shouldBe 0
+    server.streams.putInto(stream, shardId(2), "k", Array.empty[Byte]).shardId shouldBe shardId(2)
+  }
+
   it("a new on-demand stream has four shards") {
     await(kinesis.createStream { (b: CreateStreamRequest.Builder) =>
       b.streamName("on-demand").streamModeDetails(StreamModeDetails.builder.streamMode(StreamMode.ON_DEMAND).build());
@@ -121,18 +133,6 @@ class StreamsSpec extends ServerSpec {
     summary(stream).retentionPeriodHours shouldBe 24
   }
 
-  it("UpdateMaxRecordSize lets the stream accept larger records") {
-    val stream = activeStream(1)
-    val large  = "x" * (2 * 1024 * 1024)
-    (the[KinesisException] thrownBy kinesis.put(stream, "k", large)).awsErrorDetails.errorCode shouldBe
-      "ValidationException"
-    await(kinesis.updateMaxRecordSize { (b: UpdateMaxRecordSizeRequest.Builder) =>
-      b.streamARN(summary(stream).streamARN).maxRecordSizeInKiB(10240); ()
-    })
-    kinesis.put(stream, "k", large)
-    kinesis.readAll(stream, shardId(0)) shouldBe Vector(large)
-  }
-
   it("a longer retention does not bring back expired records and shards") {
     val stream = activeStream(1)
     kinesis.put(stream, "k", "expired")
@@ -148,6 +148,18 @@ class StreamsSpec extends ServerSpec {
     retain(stream, 72)
     clock.advance(Duration.ofHours(2))
     kinesis.shards(stream).flatMap(s => kinesis.readAll(stream, s.shardId)) shouldBe Vector("kept")
+  }
+
+  it("UpdateMaxRecordSize lets the stream accept larger records") {
+    val stream = activeStream(1)
+    val large  = "x" * (2 * 1024 * 1024)
+    (the[KinesisException] thrownBy kinesis.put(stream, "k", large)).awsErrorDetails.errorCode shouldBe
+      "ValidationException"
+    await(kinesis.updateMaxRecordSize { (b: UpdateMaxRecordSizeRequest.Builder) =>
+      b.streamARN(summary(stream).streamARN).maxRecordSizeInKiB(10240); ()
+    })
+    kinesis.put(stream, "k", large)
+    kinesis.readAll(stream, shardId(0)) shouldBe Vector(large)
   }
 
   it("a stream that is deleted again is gone as early as if it were deleted once") {

@@ -180,6 +180,22 @@ final private[testkit] class Stream(
   }
 
   def rateExceeded(shardId: String): ServiceError =
+  /** Puts a record into a shard of one's choice, past all limits. */
+  def putInto(shardId: String, key: String, data: Array[Byte]): Either[ServiceError, Placed] = {
+    val store = map.get(shardId).map(shard => stores.get(shard.id))
+    store.toRight(ServiceError.shardNotFound(shardId, name, config.accountId)).flatMap {
+      _.append(Some(key), data, config.clock.millis, metered = false, current.encryptionKey.isDefined) match {
+        case ShardStore.Append.Stored(sequence) => Right(Placed(shardId, sequence))
+        case _                                  =>
+          Left(
+            ServiceError.invalidArgument(
+              s"Shard $shardId in stream $name under account ${config.accountId} is closed and takes no more records."
+            )
+          )
+      }
+    }
+  }
+
     ServiceError.throttled(s"Rate exceeded for shard $shardId in stream $name under account ${config.accountId}.")
 
   def split(id: String, at: BigInt): Either[ServiceError, Unit] =
