@@ -73,7 +73,10 @@ class ReshardSpec extends ServerSpec {
 
   it("invalid splits and merges are refused") {
     val stream = newStream(3)
-    an[InvalidArgumentException] should be thrownBy split(stream, shardId(0), "0")
+    val end    = server.streams.shards(stream).head.range.end
+    for (at <- Seq(BigInt(0), BigInt(1), end, end + 1))
+      (the[InvalidArgumentException] thrownBy split(stream, shardId(0), s"$at")).awsErrorDetails.errorMessage should
+        include(s"greater than one plus the shard's StartingHashKey 0 and less than the shard's EndingHashKey $end")
     an[InvalidArgumentException] should be thrownBy merge(stream, shardId(0), shardId(2))
     a[ResourceNotFoundException] should be thrownBy split(stream, shardId(8), "5")
     split(stream, shardId(0), "5")
@@ -119,9 +122,6 @@ class ReshardSpec extends ServerSpec {
     }
   }
 
-  it("a closed shard is removed once all its records are past retention") {
-    val stream = newStream(1)
-    split(stream, shardId(0), "1000")
   it("a shard closes no earlier than its latest record arrives") {
     val stream = newStream(1)
     clock.advance(Duration.ofSeconds(1))
@@ -133,6 +133,9 @@ class ReshardSpec extends ServerSpec {
     server.streams.shards(stream).head.closedAt shouldBe Some(latest.toEpochMilli)
   }
 
+  it("a closed shard is removed once all its records are past retention") {
+    val stream = newStream(1)
+    split(stream, shardId(0), "1000")
     val iterator = kinesis.iterator(stream, shardId(0))
     clock.advance(Duration.ofHours(24))
     kinesis.shards(stream).map(_.shardId) should contain(shardId(0))
@@ -163,6 +166,7 @@ class ReshardSpec extends ServerSpec {
       val before = clock.instant
       clock.advance(Duration.ofSeconds(1))
       split(stream, shardId(0), "1000")
+      clock.advance(Duration.ofMillis(1))
       val after                                                                      = clock.instant
       def listed(kind: ShardFilterType, more: ShardFilter.Builder => Unit = _ => ()) = kinesis
         .shards(
@@ -177,13 +181,12 @@ class ReshardSpec extends ServerSpec {
       listed(ShardFilterType.AT_TRIM_HORIZON) shouldBe Vector(shardId(0))
       listed(ShardFilterType.FROM_TRIM_HORIZON) shouldBe Vector(0, 1, 2).map(shardId)
       listed(ShardFilterType.AT_TIMESTAMP, f => { f.timestamp(before); () }) shouldBe Vector(shardId(0))
-      clock.advance(Duration.ofMillis(1))
       listed(ShardFilterType.FROM_TIMESTAMP, f => { f.timestamp(after); () }) shouldBe Vector(1, 2).map(shardId)
       listed(ShardFilterType.AFTER_SHARD_ID, f => { f.shardId(shardId(1)); () }) shouldBe Vector(shardId(2))
+      val tooOld = after.minus(Duration.ofHours(25))
+      listed(ShardFilterType.FROM_TIMESTAMP, f => { f.timestamp(tooOld); () }) shouldBe Vector(0, 1, 2).map(shardId)
       an[InvalidArgumentException] should be thrownBy
         listed(ShardFilterType.AT_TIMESTAMP, f => { f.timestamp(tooOld); () })
     }
   }
 }
-      val tooOld = after.minus(Duration.ofHours(25))
-      listed(ShardFilterType.FROM_TIMESTAMP, f => { f.timestamp(tooOld); () }) shouldBe Vector(0, 1, 2).map(shardId)

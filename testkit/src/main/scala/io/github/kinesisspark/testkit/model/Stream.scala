@@ -198,8 +198,17 @@ final private[testkit] class Stream(
 
     ServiceError.throttled(s"Rate exceeded for shard $shardId in stream $name under account ${config.accountId}.")
 
-  def split(id: String, at: BigInt): Either[ServiceError, Unit] =
-    reshardBy(shards.split(id, at, config.clock.millis))
+  /** Splits a shard, whose halves get two hash keys at least. */
+  def split(id: String, at: BigInt): Either[ServiceError, Unit] = reshardBy {
+    shards.split(id, at, config.clock.millis).flatMap { resharding =>
+      val Vector(shard) = resharding.closed: @unchecked
+      Either.cond(
+        at > shard.range.start + 1 && at < shard.range.end,
+        resharding,
+        ShardMap.Refusal.HashKeyNotInside(shard)
+      )
+    }
+  }
 
   def merge(id: String, adjacent: String): Either[ServiceError, Unit] =
     reshardBy(shards.merge(id, adjacent, config.clock.millis))
@@ -358,8 +367,8 @@ final private[testkit] class Stream(
         )
       case ShardMap.Refusal.HashKeyNotInside(shard) =>
         ServiceError.invalidArgument(
-          s"NewStartingHashKey used in SplitShard() on shard ${shard.id} $where is not both greater than the shard's " +
-            s"StartingHashKey ${shard.range.start} and at most the shard's EndingHashKey ${shard.range.end}."
+          s"NewStartingHashKey used in SplitShard() on shard ${shard.id} $where is not both greater than one plus the " +
+            s"shard's StartingHashKey ${shard.range.start} and less than the shard's EndingHashKey ${shard.range.end}."
         )
     }
   }
