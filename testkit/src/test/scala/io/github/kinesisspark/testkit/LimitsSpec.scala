@@ -4,6 +4,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.time.Duration
+import java.util.concurrent.CompletableFuture
 import scala.jdk.CollectionConverters._
 
 /** Tests the service's quotas on a manual clock. */
@@ -73,6 +74,49 @@ class LimitsSpec extends ServerSpec {
     a[LimitExceededException] should be thrownBy describe()
     clock.advance(Duration.ofMillis(100))
     describe()
+  }
+
+  it(
+    "each stream answers 20 DescribeStreamConsumer, and 5 ListStreamConsumers and DeregisterStreamConsumer, per second"
+  ) {
+    val streams = Vector.fill(2)(s"arn:aws:kinesis:us-east-1:000000000000:stream/${newStream(1)}")
+    val calls   = Seq[(Int, String => CompletableFuture[_])](
+      20 -> (arn =>
+        kinesis.describeStreamConsumer { (b: DescribeStreamConsumerRequest.Builder) =>
+          b.streamARN(arn).consumerName("c"); ()
+        }
+      ),
+      5 -> (arn => kinesis.listStreamConsumers { (b: ListStreamConsumersRequest.Builder) => b.streamARN(arn); () }),
+      5 -> (arn =>
+        kinesis.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) =>
+          b.streamARN(arn).consumerName("c"); ()
+        }
+      )
+    )
+    for ((quota, call) <- calls; arn <- streams) {
+      def isRefused =
+        try { await(call(arn)); false }
+        catch {
+          case _: LimitExceededException    => true
+          case _: ResourceNotFoundException => false
+        }
+      Iterator.continually(isRefused).takeWhile(refused => !refused).size shouldBe quota
+    }
+  }
+
+  it("a stream's shard count is updated ten times in 24 hours") {
+    val stream              = newStream(2)
+    def update(target: Int) = await(kinesis.updateShardCount { (b: UpdateShardCountRequest.Builder) =>
+      b.streamName(stream).targetShardCount(target).scalingType(ScalingType.UNIFORM_SCALING); ()
+    })
+    (1 to 10).foreach { i =>
+      update(if (i % 2 == 0) 2 else 3)
+      clock.advance(Duration.ofSeconds(1))
+    }
+    a[LimitExceededException] should be thrownBy update(3)
+    server.streams.updateShardCount(stream, 3)
+    clock.advance(Duration.ofHours(24))
+    update(2)
   }
 
   it("an account answers each control-plane call as many times per second as its quota allows") {

@@ -41,7 +41,7 @@ private[testkit] object ReshardOperations {
     val change  = for {
       _ <- allowed(current, target)
       _ <- request.streams.checkShardLimit(math.max(0, target - current))
-      _ <- stream.rescale(target)
+      _ <- stream.updateShardCount(target)
     } yield ()
     change.fold(_.raise(), identity)
     Outcome(Reply.Members { out =>

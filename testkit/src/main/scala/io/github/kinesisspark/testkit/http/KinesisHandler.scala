@@ -10,7 +10,7 @@ import io.github.kinesisspark.testkit.action.{
   WriteOperations
 }
 import io.github.kinesisspark.testkit.auth.{Authentication, Authorization, SignedRequest}
-import io.github.kinesisspark.testkit.model.{AccountQuota, ServiceError, ServiceException, ShardIterator, ShardPage}
+import io.github.kinesisspark.testkit.model.{CallQuotas, ServiceError, ServiceException, ShardIterator, ShardPage}
 import io.github.kinesisspark.testkit.subscription.Subscription
 import io.github.kinesisspark.testkit.wire.{EventFrame, Fields, Reply, WireFormat}
 import org.eclipse.jetty.http.HttpHeader
@@ -38,7 +38,7 @@ final private[testkit] class KinesisHandler(
 ) extends Handler.Abstract {
   import KinesisHandler._
 
-  private val quota = new AccountQuota
+  private val quotas = new CallQuotas
 
   override def handle(http: HttpRequest, response: Response, callback: Callback): Boolean = {
     val action = Option(http.getHeaders.get("X-Amz-Target")).fold("")(_.stripPrefix(TargetPrefix))
@@ -94,8 +94,9 @@ final private[testkit] class KinesisHandler(
       if (format.isEmpty) ServiceError.serialization("Content type is neither JSON nor CBOR of version 1.1").raise()
       val caller    = authentication.caller(SignedRequest.of(http, body)).fold(_.raise(), identity)
       val operation = Operation.all.getOrElse(action, ServiceError.unknownOperation(action).raise())
-      if (config.enforceLimits && !quota.take(caller.accountId, action, at))
-        ServiceError.limitExceeded(s"Rate exceeded for $action under account ${caller.accountId}.").raise()
+      if (config.enforceLimits) quotas.take(caller.accountId, target.stream, action, at).foreach { owner =>
+        ServiceError.limitExceeded(s"Rate exceeded for $action of $owner.").raise()
+      }
       val fields = parsed.fold(_.raise(), identity)
       Constraints.check(fields)
       val owners  = authorization.streamsFor(caller, action, fields).fold(_.raise(), identity)

@@ -34,6 +34,7 @@ object Quota {
   val TagsPerResource: Int                = 50
   val ModeChangesPerDay: Int              = 2
   val NewKeysPerDay: Int                  = 25
+  val ShardCountUpdatesPerDay: Int        = 10
 
   /** Calls a second of the account as a whole, for the calls that have such a quota. */
   val AccountCalls: Map[String, Long] = Map(
@@ -46,9 +47,6 @@ object Quota {
     "MergeShards"                   -> 5L,
     "UpdateShardCount"              -> 10L,
     "RegisterStreamConsumer"        -> 5L,
-    "DeregisterStreamConsumer"      -> 5L,
-    "DescribeStreamConsumer"        -> 20L,
-    "ListStreamConsumers"           -> 5L,
     "DescribeLimits"                -> 1L,
     "IncreaseStreamRetentionPeriod" -> 5L,
     "DecreaseStreamRetentionPeriod" -> 5L,
@@ -65,5 +63,12 @@ object Quota {
     "PutResourcePolicy"             -> 5L,
     "GetResourcePolicy"             -> 5L,
     "DeleteResourcePolicy"          -> 5L
+  )
+
+  /** Calls a second of each stream, for the calls that have such a quota. ListShards takes its calls itself. */
+  val StreamCalls: Map[String, Long] = Map(
+    "DeregisterStreamConsumer" -> 5L,
+    "DescribeStreamConsumer"   -> 20L,
+    "ListStreamConsumers"      -> 5L
   )
 }

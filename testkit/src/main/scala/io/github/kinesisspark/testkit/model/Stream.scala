@@ -95,8 +95,9 @@ final private[testkit] class Stream(
   @volatile private var busyUntil                = createdAt
   @volatile private var pending: Option[Pending] = None
   @volatile private var listings = ShardListings.of(shards, createdAt, config.control.listingLag.toMillis)
-  private var modeChanges        = Vector.empty[Long]
-  private var newKeys            = Vector.empty[Long]
+  private val modeChanges        = new DailyQuota(Quota.ModeChangesPerDay)
+  private val newKeys            = new DailyQuota(Quota.NewKeysPerDay)
+  private val shardCountUpdates  = new DailyQuota(Quota.ShardCountUpdatesPerDay)
   @volatile private var deletedAt: Option[Long] = None
   private val stores                            = new ConcurrentHashMap[String, ShardStore]
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
@@ -179,7 +180,6 @@ final private[testkit] class Stream(
     }
   }
 
-  def rateExceeded(shardId: String): ServiceError =
   /** Puts a record into a shard of one's choice, past all limits. */
   def putInto(shardId: String, key: String, data: Array[Byte]): Either[ServiceError, Placed] = {
     val store = map.get(shardId).map(shard => stores.get(shard.id))
@@ -196,6 +196,7 @@ final private[testkit] class Stream(
     }
   }
 
+  def rateExceeded(shardId: String): ServiceError =
     ServiceError.throttled(s"Rate exceeded for shard $shardId in stream $name under account ${config.accountId}.")
 
   /** Splits a shard, whose halves get two hash keys at least. */
@@ -231,47 +232,24 @@ final private[testkit] class Stream(
   }
 
   /** Changes the mode, twice in 24 hours at most. */
-  def changeMode(to: StreamMode): Either[ServiceError, Unit] = synchronized {
-    val now    = config.clock.millis
-    val recent = modeChanges.filter(_ > now - DayMillis)
-    if (recent.size >= Quota.ModeChangesPerDay)
-      Left(
-        ServiceError.limitExceeded(
-          s"Stream $name under account ${config.accountId} has changed its mode ${recent.size} times within 24 hours. " +
-            s"Limit: ${Quota.ModeChangesPerDay}."
-        )
-      )
-    else {
-      val changed = update(settings => Right(settings.copy(mode = to)))
-      if (changed.isRight) modeChanges = recent :+ now
-      changed
-    }
-  }
+  def changeMode(to: StreamMode): Either[ServiceError, Unit] =
+    modeChanges.take("has changed its mode", isEnforced = true)(update(settings => Right(settings.copy(mode = to))))
 
   /** Encrypts the records to come by a key. Where limits are enforced, a stream gets 25 keys in 24 hours at most. */
-  def encrypt(key: String): Either[ServiceError, Unit] = synchronized {
-    val now    = config.clock.millis
-    val recent = newKeys.filter(_ > now - DayMillis)
-    if (config.enforceLimits && recent.size >= Quota.NewKeysPerDay)
-      Left(
-        ServiceError.limitExceeded(
-          s"Stream $name under account ${config.accountId} has been given ${recent.size} keys within 24 hours. " +
-            s"Limit: ${Quota.NewKeysPerDay}."
-        )
-      )
-    else {
-      val changed = update(settings => Right(settings.copy(encryptionKey = Some(key))))
-      if (changed.isRight) newKeys = recent :+ now
-      changed
-    }
+  def encrypt(key: String): Either[ServiceError, Unit] = newKeys.take("has been given a key", config.enforceLimits) {
+    update(settings => Right(settings.copy(encryptionKey = Some(key))))
   }
+
+  /** As [[rescale]]. Where limits are enforced, ten times in 24 hours at most. */
+  def updateShardCount(target: Int): Either[ServiceError, Unit] =
+    shardCountUpdates.take("has updated its shard count", config.enforceLimits)(rescale(target))
 
   def update(change: StreamSettings => Either[ServiceError, StreamSettings]): Either[ServiceError, Unit] = whenActive {
     change(current).map { changed =>
+      lastHorizon = horizon
       current = changed
       busyUntil = config.clock.millis + config.updateDelay.toMillis
     }
-      lastHorizon = horizon
   }
 
   /** Changes who decides where records go, which takes effect at once. */
@@ -371,6 +349,30 @@ final private[testkit] class Stream(
             s"shard's StartingHashKey ${shard.range.start} and less than the shard's EndingHashKey ${shard.range.end}."
         )
     }
+  }
+
+  /** Changes of a kind, of which the stream allows a number within 24 hours. A change that is refused does not count. Guarded by the
+    * stream's lock.
+    */
+  private class DailyQuota(limit: Int) {
+    private var times = Vector.empty[Long]
+
+    def take(what: String, isEnforced: Boolean)(change: => Either[ServiceError, Unit]): Either[ServiceError, Unit] =
+      Stream.this.synchronized {
+        val now = config.clock.millis
+        times = times.filter(_ > now - DayMillis)
+        if (isEnforced && times.size >= limit)
+          Left(
+            ServiceError.limitExceeded(
+              s"Stream $name under account ${config.accountId} $what ${times.size} times within 24 hours. Limit: $limit."
+            )
+          )
+        else {
+          val changed = change
+          if (changed.isRight) times = times :+ now
+          changed
+        }
+      }
   }
 
   private def addStore(info: ShardInfo): Unit = {
