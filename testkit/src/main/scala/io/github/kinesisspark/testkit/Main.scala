@@ -6,6 +6,7 @@ import picocli.CommandLine
 import picocli.CommandLine.{Command, Option => Flag}
 
 import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.Optional
 import java.util.concurrent.{Callable, CountDownLatch}
 import scala.concurrent.duration.{Duration, FiniteDuration}
 import scala.jdk.CollectionConverters._
@@ -16,7 +17,7 @@ import scala.jdk.CollectionConverters._
   mixinStandardHelpOptions = true,
   description = Array("An embedded Amazon Kinesis Data Streams for tests.")
 )
-final class Main extends Callable[Integer] {
+final class Main(parent: Optional[ProcessHandle]) extends Callable[Integer] {
 
   @Flag(names = Array("--port"), description = Array("Cleartext port; 0 takes a free one (default)."))
   var port: Int = 0
@@ -186,8 +187,8 @@ final class Main extends Callable[Integer] {
 
   private def awaitEnd(): Unit = {
     val end = new CountDownLatch(1)
-    if (watchParent) ProcessHandle.current.parent.ifPresent { parent =>
-      parent.onExit.thenRun(() => end.countDown())
+    if (watchParent) parent.ifPresent { starter =>
+      starter.onExit.thenRun(() => end.countDown())
       ()
     }
     if (exitWithStdin) {
@@ -207,14 +208,17 @@ object Main {
 
   def main(args: Array[String]): Unit = System.exit(commandLine.execute(args: _*))
 
-  def commandLine: CommandLine =
-    new CommandLine(new Main)
+  def commandLine: CommandLine = {
+    // Asked first: the parent of a process whose starter has ended is another.
+    val parent = ProcessHandle.current.parent
+    new CommandLine(new Main(parent))
       .registerConverter(classOf[FiniteDuration], text => duration(text))
       // In place of the whole help, in which nobody finds what was wrong.
       .setParameterExceptionHandler { (wrong, _) =>
         wrong.getCommandLine.getErr.println(s"${wrong.getMessage}. See --help.")
         wrong.getCommandLine.getCommandSpec.exitCodeOnInvalidInput
       }
+  }
 
   /** Reads a time with its unit: `250ms`, `5s`, `5m`. */
   private[testkit] def duration(text: String): FiniteDuration = Duration(text) match {

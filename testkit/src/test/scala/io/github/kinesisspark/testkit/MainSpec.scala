@@ -71,6 +71,39 @@ class MainSpec extends AnyFunSpec with Matchers {
     } finally process.destroyForcibly()
   }
 
+  it("the server process ends with --parent-pid-watch also if its starter ended before the server was ready") {
+    val directory = Files.createTempDirectory("testkit")
+    val policy    = directory.resolve("policy")
+    val portFile  = directory.resolve("port.json")
+    new ProcessBuilder("mkfifo", policy.toString).start().waitFor() shouldBe 0
+    // The server reads the policy when it starts, and the starter ends when it has been read.
+    val starter = new ProcessBuilder(
+      "sh",
+      "-c",
+      """"$@" >/dev/null 2>&1 & echo $!; echo "$POLICY" > "$FILE"""",
+      "starter",
+      s"${System.getProperty("java.home")}/bin/java",
+      "-cp",
+      System.getProperty("java.class.path"),
+      "io.github.kinesisspark.testkit.Main",
+      "--account",
+      "111111111111:AKID:secret",
+      "--user",
+      s"111111111111:reader:AKIDU:secret:$policy",
+      "--port-file",
+      portFile.toString,
+      "--parent-pid-watch"
+    )
+    starter.environment.put("POLICY", """{"Statement":[{"Effect":"Allow","Action":"*","Resource":"*"}]}""")
+    starter.environment.put("FILE", policy.toString)
+    val pid    = Source.fromInputStream(starter.start().getInputStream).getLines().next().toLong
+    val server = ProcessHandle.of(pid)
+    try {
+      server.ifPresent { process => process.onExit.get(60, TimeUnit.SECONDS); () }
+      Files.exists(portFile) shouldBe true
+    } finally server.ifPresent { process => process.destroyForcibly(); () }
+  }
+
   it("--stream is parsed as name:shards") {
     Main.stream("a:4") shouldBe (("a", 4))
     Main.stream("a") shouldBe (("a", 1))
