@@ -11,7 +11,7 @@ import scala.concurrent.duration._
   * @param tls a TLS port without ALPN, and the certificate of both
   * @param enforceLimits whether calls are refused as the service's quotas have it
   * @param shardLimit open shards of all streams together, as the account's quota
-  * @param seed of the gaps between sequence numbers
+  * @param seed of the gaps between sequence numbers, of arrival times that go back, and of the order of a PutRecords
   * @param createDelay how long a stream is CREATING
   * @param updateDelay how long a stream is UPDATING after a reshard or a change of retention
   * @param deleteDelay how long a stream is DELETING before it is gone
@@ -25,6 +25,7 @@ import scala.concurrent.duration._
   * @param reads how GetRecords and SubscribeToShard find records
   * @param http how HTTP/2 connections live
   * @param subscriptions how SubscribeToShard's subscriptions live
+  * @param reorderPutRecords whether the records of one PutRecords are stored in an order that the seed decides
   * @param putRecordsBytes what a PutRecords may have with its keys: 5 MiB until 2025
   * @param recentCalls how many requests the call log remembers one by one
   */
@@ -50,6 +51,7 @@ final case class KinesisServerConfig(
     reads: ReadBehavior = ReadBehavior(),
     http: HttpBehavior = HttpBehavior(),
     subscriptions: SubscriptionSettings = SubscriptionSettings(),
+    reorderPutRecords: Boolean = false,
     putRecordsBytes: Long = Quota.PutRecordsMaxBytes,
     recentCalls: Int = 10000
 ) {
@@ -71,6 +73,7 @@ object KinesisServerConfig {
     deleteDelay = 300.millis,
     consumerDelays = ConsumerDelays(300.millis, 300.millis, shown = 100.millis, forgotten = 100.millis),
     requireSignature = true,
+    reorderPutRecords = true,
     control = ControlPlane.realistic,
     futureTimestamps = FutureTimestamps.Refuse,
     reads = ReadBehavior.realistic,

@@ -100,7 +100,7 @@ final class Main(parent: Optional[ProcessHandle]) extends Callable[Integer] {
   @Flag(names = Array("--limits"), description = Array("Refuse calls as the service's quotas have it."))
   var limits: Boolean = false
 
-  @Flag(names = Array("--seed"), description = Array("Seed of the gaps between sequence numbers (default 0)."))
+  @Flag(names = Array("--seed"), description = Array("Seed of all that is random (default 0)."))
   var seed: Long = 0
 
   @Flag(names = Array("--subscription-life"), description = Array("Until a subscription ends, as in 5s (default 5m)."))

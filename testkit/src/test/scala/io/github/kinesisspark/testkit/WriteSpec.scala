@@ -51,6 +51,31 @@ class WriteSpec extends ServerSpec {
     }
   }
 
+  it(
+    "with reorderPutRecords, the seed decides in which order a call's records are stored, and the answer has the request's"
+  ) {
+    val entries                        = Vector.tabulate(50)(i => "key" -> s"data-$i")
+    def stored(seed: Long, calls: Int) = {
+      val config = KinesisServerConfig(clock = clock, seed = seed, reorderPutRecords = true)
+      val other  = closing(KinesisServer.start(config))
+      val sdk    = closing(client(other.endpoint))
+      sdk.create("events", 1)
+      val answers  = Vector.fill(calls)(sdk.putAll("events", entries)).flatMap(_.records.asScala)
+      val records  = sdk.get(sdk.iterator("events", shardId(0))).records.asScala.toVector
+      val byNumber = answers.map(_.sequenceNumber).zip(Vector.fill(calls)(entries).flatten.map(_._2))
+      records.map(r => r.sequenceNumber -> r.data.asUtf8String) should contain theSameElementsAs byNumber
+      records.map(_.data.asUtf8String)
+    }
+    val Seq(one, two) = stored(seed = 1, calls = 2).grouped(50).toSeq: @unchecked
+    for (call <- Seq(one, two)) {
+      call should not be entries.map(_._2)
+      call.sorted shouldBe entries.map(_._2).sorted
+    }
+    one should not be two
+    stored(seed = 1, calls = 1) shouldBe one
+    stored(seed = 2, calls = 1) should not be one
+  }
+
   it("requests beyond a limit, with invalid keys or to a missing stream are refused and store nothing") {
     val stream = newStream(1)
     val half   = "x" * (512 * 1024)

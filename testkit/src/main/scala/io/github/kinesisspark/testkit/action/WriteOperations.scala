@@ -52,10 +52,12 @@ private[testkit] object WriteOperations {
         .invalidArgument(s"Records size $bytes bytes exceeds the $most bytes limit of a request.")
         .raise()
     val refused = refusals(request, stream, entries)
-    val results = entries.zip(refused).map {
-      case (entry, None)    => put(stream, entry)
-      case (_, Some(error)) => Left(error)
-    }
+    // Stored in the stream's order, answered in the request's.
+    val results = stream
+      .storingOrder(entries.size)
+      .map(i => i -> refused(i).fold(put(stream, entries(i)))(Left(_)))
+      .sortBy(_._1)
+      .map(_._2)
     Outcome(
       Reply.Members { out =>
         out.number("FailedRecordCount", results.count(_.isLeft))

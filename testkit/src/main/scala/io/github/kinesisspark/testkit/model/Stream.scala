@@ -3,9 +3,11 @@ package io.github.kinesisspark.testkit.model
 import io.github.kinesisspark.testkit.KinesisServerConfig
 import io.github.kinesisspark.testkit.subscription.Timetable
 
+import java.util.SplittableRandom
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicInteger
 import scala.annotation.tailrec
+import scala.util.Random
 
 /** How a stream's capacity is set. */
 sealed abstract class StreamMode(val name: String)
@@ -102,6 +104,7 @@ final private[testkit] class Stream(
   private val stores                            = new ConcurrentHashMap[String, ShardStore]
   private var listCalls                         = RateLimit.full(Quota.ListShardsCallsPerStream, createdAt)
   private val distributed                       = new AtomicInteger
+  private val reordered                         = new AtomicInteger
   shards.shards.foreach(addStore)
 
   @volatile private var registry = ConsumerRegistry.empty(config.consumerDelays, config.control.consumersPerStream)
@@ -177,6 +180,16 @@ final private[testkit] class Stream(
         // A reshard is under way: its lock is free once the children are in the map.
         synchronized(())
         put(hashKey, key, data, metered)
+    }
+  }
+
+  /** The order in which the records of the next PutRecords are stored, by their places in the request. */
+  def storingOrder(count: Int): Vector[Int] = {
+    val inRequest = Vector.range(0, count)
+    if (!config.reorderPutRecords) inRequest
+    else {
+      val random = new SplittableRandom(config.seed * 31 + reordered.getAndIncrement())
+      new Random(random.nextLong()).shuffle(inRequest)
     }
   }
 
