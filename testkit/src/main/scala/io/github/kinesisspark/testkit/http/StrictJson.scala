@@ -40,7 +40,7 @@ final private[http] class StrictJson private (node: ObjectNode, path: String) {
       case _                                       => s" from $least to $most"
     }
     member(name, s"a whole number$bounds") { n =>
-      Option.when(n.isIntegralNumber && n.canConvertToLong)(n.longValue).filter(v => v >= least && v <= most)
+      Option.when(n.canConvertToExactIntegral && n.canConvertToLong)(n.longValue).filter(v => v >= least && v <= most)
     }
   }
 
