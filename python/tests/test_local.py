@@ -94,6 +94,27 @@ def test_a_reset_deletes_more_streams_than_calls_are_allowed_in_a_second() -> No
         assert kinesis.client.call("ListStreams")["StreamNames"] == []
 
 
+def test_records_are_read_within_the_service_s_quotas() -> None:
+    with LocalKinesis({"events": 1}, arguments=["--limits"]) as kinesis:
+        kinesis.put_records("events", [Record("key", b"x")])
+        for _ in range(8):
+            assert [record.data for record in kinesis.read_records("events")] == [b"x"]
+
+
+def test_a_read_that_is_refused_for_too_long_fails_with_the_refusal(kinesis: LocalKinesis) -> None:
+    kinesis.add_fault("ProvisionedThroughputExceededException", action="GetRecords")
+    began = time.monotonic()
+    with pytest.raises(LocalKinesisError, match=r"GetRecords at http.*ProvisionedThroughputExceededException"):
+        kinesis.read_records("events", timeout_s=0.5)
+    assert time.monotonic() - began >= 0.5
+
+
+def test_a_mistyped_fault_is_refused_with_its_member(kinesis: LocalKinesis) -> None:
+    with pytest.raises(LocalKinesisError, match=r"Unknown member 'effect\.shar'"):
+        kinesis.add_fault({"type": "refuseEntries", "shar": 0.5})
+    assert kinesis.client.control("GET", "faults") == {"rules": []}
+
+
 def test_the_server_stops_at_the_end_of_the_with_block() -> None:
     with LocalKinesis() as server:
         pid = server.pid

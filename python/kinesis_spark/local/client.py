@@ -10,9 +10,10 @@ import base64
 import http.client
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 from kinesis_spark.errors import InvalidOptionError, LocalKinesisError
@@ -21,6 +22,10 @@ from kinesis_spark.errors import InvalidOptionError, LocalKinesisError
 _MOST_RECORDS = 500
 _MOST_BYTES = 4 * 1024 * 1024
 _TIMEOUT_S = 60.0
+_POLL_S = 0.1
+_OVER_QUOTA = ("LimitExceededException", "ProvisionedThroughputExceededException")
+
+_Answer = TypeVar("_Answer")
 
 
 class Record(NamedTuple):
@@ -157,14 +162,15 @@ class KinesisClient:
         Args:
             stream: the stream's name.
             count: how many records to wait for; None takes what is there.
-            timeout_s: how long `count` records are waited for.
+            timeout_s: how long `count` records are waited for, and calls above the service's quotas are repeated.
 
         Raises:
             LocalKinesisError: if there is no such stream, or fewer records when the time is over.
         """
         deadline = time.monotonic() + timeout_s
         while True:
-            records = [record for shard in self.shards(stream) for record in self._read(stream, shard["ShardId"])]
+            shards = until_allowed(partial(self.shards, stream), deadline)
+            records = [record for shard in shards for record in self._read(stream, shard["ShardId"], deadline)]
             if count is None or len(records) >= count:
                 return records
             if time.monotonic() > deadline:
@@ -172,7 +178,7 @@ class KinesisClient:
                     f"Reading {count} records of stream {stream} at {self.endpoint}: it has {len(records)} after "
                     f"{timeout_s:g} s"
                 )
-            time.sleep(0.1)
+            time.sleep(_POLL_S)
 
     def put_records(self, stream: str, records: Sequence[Record], *, timeout_s: float = 60.0) -> list[Receipt]:
         """Put records, each once: those that the server throttles are sent again, the others are not.
@@ -222,11 +228,11 @@ class KinesisClient:
             f"{method} /_testkit/{what}", method, f"/_testkit/{what}", json.dumps(body or {}).encode(), {}
         )
 
-    def _read(self, stream: str, shard: str) -> Iterator[StoredRecord]:
+    def _read(self, stream: str, shard: str, deadline: float) -> Iterator[StoredRecord]:
         start = {"StreamName": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
-        iterator = self.call("GetShardIterator", **start)["ShardIterator"]
+        iterator = until_allowed(partial(self.call, "GetShardIterator", **start), deadline)["ShardIterator"]
         while iterator:
-            answer = self.call("GetRecords", ShardIterator=iterator)
+            answer = until_allowed(partial(self.call, "GetRecords", ShardIterator=iterator), deadline)
             for record in answer["Records"]:
                 arrived = datetime.fromtimestamp(record["ApproximateArrivalTimestamp"], timezone.utc)
                 data = base64.b64decode(record["Data"])
@@ -260,6 +266,23 @@ class KinesisClient:
         ]
         results: list[dict[str, Any]] = self.call("PutRecords", StreamName=stream, Records=entries)["Records"]
         return results
+
+
+def until_allowed(call: Callable[[], _Answer], deadline: float | None = None) -> _Answer:
+    """The answer to a call, which is repeated while the server refuses it because of a quota.
+
+    Args:
+        call: raises LocalKinesisError where it is refused.
+        deadline: of `time.monotonic`, from which on a refusal is raised; None for no deadline.
+    """
+    while True:
+        try:
+            return call()
+        except LocalKinesisError as error:
+            is_late = deadline is not None and time.monotonic() > deadline
+            if is_late or not any(code in str(error) for code in _OVER_QUOTA):
+                raise
+        time.sleep(_POLL_S)
 
 
 def batches(records: Sequence[Record]) -> Iterator[range]:

@@ -14,18 +14,18 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any
 
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.credentials import StaticCredentials
 from kinesis_spark.errors import LocalKinesisError
 from kinesis_spark.jars import testkit_jar
-from kinesis_spark.local.client import KinesisClient, Receipt, Record, StoredRecord
+from kinesis_spark.local.client import KinesisClient, Receipt, Record, StoredRecord, until_allowed
 from kinesis_spark.options import KinesisOptions, SourceArguments
 from kinesis_spark.position import Position
 from kinesis_spark.write import KinesisSinkOptions, SinkArguments
@@ -33,7 +33,6 @@ from kinesis_spark.write import KinesisSinkOptions, SinkArguments
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-_Answer = TypeVar("_Answer")
 _STOP_S = 10.0
 _POLL_S = 0.1
 _QUOTED_LOG_CHARACTERS = 4000
@@ -217,7 +216,7 @@ class LocalKinesis:
             probability: which share of these calls, at random; None for all.
 
         Raises:
-            LocalKinesisError: if the server doesn't know the effect.
+            LocalKinesisError: if the server refuses the rule; the error names the wrong member.
         """
         error = {"type": "serviceCode", "code": effect, "message": "planned by the test", "status": 400}
         rule = {"action": action, "stream": stream, "shard": shard, "first": first, "probability": probability}
@@ -233,10 +232,10 @@ class LocalKinesis:
         self.clear_faults()
         self.client.control("DELETE", "calls")
         deleted: set[str] = set()
-        while streams := _until_allowed(lambda: self.client.call("ListStreams")["StreamNames"]):
+        while streams := until_allowed(lambda: self.client.call("ListStreams")["StreamNames"]):
             others = set(streams) - deleted
             for stream in others:
-                _until_allowed(partial(self.client.delete_stream, stream))
+                until_allowed(partial(self.client.delete_stream, stream))
             deleted |= others
             if not others:
                 # Streams that are being deleted are still listed.
@@ -333,17 +332,6 @@ class LocalKinesis:
         self._log.seek(0)
         text = self._log.read()[-_QUOTED_LOG_CHARACTERS:].strip()
         return f" Its log ends with:\n{text}" if text else " Its log is empty."
-
-
-def _until_allowed(call: Callable[[], _Answer]) -> _Answer:
-    """The answer to a call, which is repeated while the server refuses it because of its limit of calls a second."""
-    while True:
-        try:
-            return call()
-        except LocalKinesisError as error:
-            if "LimitExceededException" not in str(error):
-                raise
-        time.sleep(_POLL_S)
 
 
 def _drain(output: IO[str], first_line: queue.SimpleQueue[str]) -> None:
