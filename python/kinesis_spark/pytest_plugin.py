@@ -35,7 +35,7 @@ class _Servers:
     def give_back(self, server: LocalKinesis) -> None:
         try:
             server.reset()
-            usable = not server.clock_moved
+            usable = not server.client.clock_moved
         except LocalKinesisError:
             usable = False
         if not usable:

@@ -10,6 +10,7 @@ import sys
 import time
 from base64 import b64decode
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -107,6 +108,16 @@ def test_a_read_that_is_refused_for_too_long_fails_with_the_refusal(kinesis: Loc
     with pytest.raises(LocalKinesisError, match=r"GetRecords at http.*ProvisionedThroughputExceededException"):
         kinesis.read_records("events", timeout_s=0.5)
     assert time.monotonic() - began >= 0.5
+
+
+def test_the_clock_is_not_moved_back_nor_by_what_is_no_time(kinesis: LocalKinesis) -> None:
+    now = kinesis.client.control("GET", "health")["nowMillis"]
+    with pytest.raises(LocalKinesisError, match="advanceMillis must be a whole number of 0 at least and is -3600000"):
+        kinesis.advance_clock(timedelta(hours=-1))
+    with pytest.raises(LocalKinesisError, match=r"advanceMillis must be a whole number .*1 h"):
+        kinesis.client.control("POST", "clock", {"advanceMillis": "1 h"})
+    assert now <= kinesis.client.control("GET", "health")["nowMillis"] < now + 600_000
+    assert not kinesis.client.clock_moved
 
 
 def test_a_mistyped_fault_is_refused_with_its_member(kinesis: LocalKinesis) -> None:

@@ -68,7 +68,11 @@ class StoredRecord(NamedTuple):
 
 
 class KinesisClient:
-    """A client of one local server. Holds one connection, so it belongs to one thread at a time."""
+    """A client of one local server. Holds one connection, so it belongs to one thread at a time.
+
+    Attributes:
+        clock_moved: whether the server's clock was moved through this client.
+    """
 
     def __init__(self, endpoint: str, region: str = "us-east-1") -> None:
         """Connect to nothing yet.
@@ -83,6 +87,7 @@ class KinesisClient:
         self.endpoint = endpoint
         self._region = region
         self._connection = http.client.HTTPConnection(url.hostname, url.port or 80, timeout=_TIMEOUT_S)
+        self.clock_moved = False
 
     def call(self, operation: str, **request: object) -> dict[str, Any]:
         """One call of the Kinesis API, like `call("ListShards", StreamName="events")`.
@@ -224,9 +229,11 @@ class KinesisClient:
         Raises:
             LocalKinesisError: if the server can't be reached or refuses the call.
         """
-        return self._send(
+        answer = self._send(
             f"{method} /_testkit/{what}", method, f"/_testkit/{what}", json.dumps(body or {}).encode(), {}
         )
+        self.clock_moved |= what == "clock"
+        return answer
 
     def _read(self, stream: str, shard: str, deadline: float) -> Iterator[StoredRecord]:
         start = {"StreamName": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}

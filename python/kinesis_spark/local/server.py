@@ -100,7 +100,6 @@ class LocalKinesis:
         self._log: IO[str] | None = None
         self._announced: dict[str, Any] = {}
         self._client: KinesisClient | None = None
-        self.clock_moved: bool = False
 
     @property
     def endpoint(self) -> str:
@@ -187,10 +186,12 @@ class LocalKinesis:
     def advance_clock(self, time: timedelta) -> None:
         """Move the server's clock ahead: iterators expire, subscriptions end, records go past retention.
 
-        The clock can't be moved back: start another server for what needs the present time.
+        Start another server for what needs the present time.
+
+        Raises:
+            LocalKinesisError: if the time is negative.
         """
         self.client.control("POST", "clock", {"advanceMillis": time // timedelta(milliseconds=1)})
-        self.clock_moved = True
 
     def add_fault(  # noqa: PLR0913  (all but the effect are left out mostly)
         self,
