@@ -95,6 +95,11 @@ def test_a_reset_deletes_more_streams_than_calls_are_allowed_in_a_second() -> No
         assert kinesis.client.call("ListStreams")["StreamNames"] == []
 
 
+def test_a_reset_leaves_no_past_calls_not_even_its_own(kinesis: LocalKinesis) -> None:
+    kinesis.reset()
+    assert kinesis.client.control("GET", "calls") == {"counts": [], "recent": []}
+
+
 def test_records_are_read_within_the_service_s_quotas() -> None:
     with LocalKinesis({"events": 1}, arguments=["--limits"]) as kinesis:
         kinesis.put_records("events", [Record("key", b"x")])

@@ -231,7 +231,6 @@ class LocalKinesis:
     def reset(self) -> None:
         """Delete all streams, remove all faults and forget past calls, for the next test. The clock stays as it is."""
         self.clear_faults()
-        self.client.control("DELETE", "calls")
         deleted: set[str] = set()
         while streams := until_allowed(lambda: self.client.call("ListStreams")["StreamNames"]):
             others = set(streams) - deleted
@@ -241,6 +240,7 @@ class LocalKinesis:
             if not others:
                 # Streams that are being deleted are still listed.
                 time.sleep(_POLL_S)
+        self.client.control("DELETE", "calls")
 
     def start(self) -> LocalKinesis:
         """Start the server and return once it answers.
