@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from base64 import b64decode
 from collections import Counter
 from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -129,6 +131,31 @@ def test_a_mistyped_fault_is_refused_with_its_member(kinesis: LocalKinesis) -> N
     with pytest.raises(LocalKinesisError, match=r"Unknown member 'effect\.shar'"):
         kinesis.add_fault({"type": "refuseEntries", "shar": 0.5})
     assert kinesis.client.control("GET", "faults") == {"rules": []}
+
+
+class ImpatientServer(BaseHTTPRequestHandler):
+    """Answers each call, and closes a connection that is idle for 0.1 s."""
+
+    protocol_version = "HTTP/1.1"
+    timeout = 0.1
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+
+def test_a_connection_that_was_idle_for_minutes_is_opened_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinesis_spark.local.client._MOST_IDLE_S", 0.5, raising=False)
+    with HTTPServer(("127.0.0.1", 0), ImpatientServer) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        client = KinesisClient(f"http://127.0.0.1:{server.server_port}")
+        client.call("ListStreams")
+        time.sleep(1)
+        assert client.call("ListStreams") == {}
+        server.shutdown()
 
 
 def test_the_server_stops_at_the_end_of_the_with_block() -> None:

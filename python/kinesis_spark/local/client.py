@@ -22,6 +22,8 @@ from kinesis_spark.errors import InvalidOptionError, LocalKinesisError
 _MOST_RECORDS = 500
 _MOST_BYTES = 4 * 1024 * 1024
 _TIMEOUT_S = 60.0
+# The embedded server closes a connection that is idle for 10 minutes.
+_MOST_IDLE_S = 120.0
 _POLL_S = 0.1
 _OVER_QUOTA = ("LimitExceededException", "ProvisionedThroughputExceededException")
 
@@ -87,6 +89,7 @@ class KinesisClient:
         self.endpoint = endpoint
         self._region = region
         self._connection = http.client.HTTPConnection(url.hostname, url.port or 80, timeout=_TIMEOUT_S)
+        self._used = time.monotonic()
         self.clock_moved = False
 
     def call(self, operation: str, **request: object) -> dict[str, Any]:
@@ -248,6 +251,9 @@ class KinesisClient:
             iterator = None if caught_up else answer.get("NextShardIterator")
 
     def _send(self, what: str, method: str, path: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
+        if time.monotonic() - self._used > _MOST_IDLE_S:
+            self._connection.close()  # the request opens it again
+        self._used = time.monotonic()
         try:
             self._connection.request(method, path, body, headers)
             response = self._connection.getresponse()
