@@ -21,7 +21,7 @@ object ConnectorJar {
   val thinJarAside: Setting[_] =
     Compile / packageBin / artifactPath := target.value / "thin" / s"${name.value}-${version.value}.jar"
 
-  /** In META-INF, the licence files, and a list of the libraries in the JAR, as CycloneDX has it, the same bytes each time. */
+  /** What a JAR has in META-INF: the licence files, and the list of its libraries in the format of CycloneDX. Each build gives the same bytes. */
   val papers: Seq[Setting[_]] = Seq(
     Compile / resourceGenerators += licences.taskValue,
     // With what is there at run time alone, like the JAR.

@@ -49,20 +49,15 @@ def add_to_arguments(jar: str) -> list[str]:
 
 def packages_have_connector(of_builder: str) -> bool:
     """Whether `spark.jars.packages` names the connector: of the arguments, else the builder's, else the defaults'."""
-    words = _words()
-    given = [value for word, value in zip(words, words[1:]) if word == "--packages"] or [
-        value.partition("=")[2]
-        for word, value in zip(words, words[1:])
-        if word in ("--conf", "-c") and value.startswith(f"{SPARK_PACKAGES}=")
-    ]
+    settings = [value.partition("=") for value in _values("--conf", "-c")]
+    given = _values("--packages") or [value for name, _, value in settings if name == SPARK_PACKAGES]
     named = _items(given[-1] if given else of_builder) or defaults(SPARK_PACKAGES)
     return any(package.startswith(_CONNECTOR) for package in named)
 
 
 def defaults(name: str) -> list[str]:
     """The items of a setting in Spark's file of defaults."""
-    words = _words()
-    given = [value for word, value in zip(words, words[1:]) if word == "--properties-file"]
+    given = _values("--properties-file")
     file = Path(given[-1]) if given else _configuration() / "spark-defaults.conf"
     lines = file.read_text().splitlines() if file.is_file() else []
     found = [line.strip().replace("=", " ", 1).split(None, 1) for line in lines]
@@ -86,6 +81,12 @@ def _words() -> list[str]:
     words = shlex.split(os.environ.get(_ARGUMENTS, ""))
     with_value = ("--jars=", "--packages=", "--conf=", "--properties-file=")
     return [part for word in words for part in (word.split("=", 1) if word.startswith(with_value) else [word])]
+
+
+def _values(*names: str) -> list[str]:
+    """What the arguments of these names are given, in their order."""
+    words = _words()
+    return [value for word, value in zip(words, words[1:]) if word in names]
 
 
 def _items(text: str) -> list[str]:

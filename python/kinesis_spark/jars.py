@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kinesis_spark.errors import JarMissingError
 
 if TYPE_CHECKING:
+    from py4j.java_gateway import JVMView
     from pyspark.sql import SparkSession
 
 # The source and the sink, by the name of the class: another JAR can't take its place, as one with a source of the same
@@ -62,15 +63,9 @@ def require_jar(spark: SparkSession) -> None:
     jvm = getattr(spark, "_jvm", None) if is_classic(spark) else None
     if jvm is None:
         return
-    from py4j.protocol import Py4JError
-
     if on_class_path(jvm):
-        try:
-            loaded = str(jvm.io.github.kinesisspark.jar.ConnectorJar.name())
-        except (Py4JError, TypeError):
-            # A platform that lets Python call no such method, or a JAR without it.
-            return
-        _require_version(loaded)
+        if (loaded := _loaded_jar(jvm)) is not None:
+            _require_version(loaded)
         return
     conf = spark.sparkContext.getConf()
     found = conf.get("spark.jars", "") or "none"
@@ -81,6 +76,16 @@ def require_jar(spark: SparkSession) -> None:
         f"with `--jars {_JARS / (_artifact() + '-<version>.jar')}` or {_packages()}. A running JVM can't be given it "
         "afterwards."
     )
+
+
+def _loaded_jar(jvm: JVMView) -> str | None:
+    """The name of the connector's JAR; None on a platform that lets Python call no such method."""
+    from py4j.protocol import Py4JError
+
+    try:
+        return str(jvm.io.github.kinesisspark.jar.ConnectorJar.name())
+    except (Py4JError, TypeError):
+        return None
 
 
 def _require_version(jar: str) -> None:

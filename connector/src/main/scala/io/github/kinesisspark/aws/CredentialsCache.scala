@@ -19,8 +19,8 @@ import io.github.kinesisspark.runtime.{Runtime, SessionClasses}
   * there: [[before]] keeps no thread waiting. Their provider is made there, too. Any thread may call it.
   *
   * Credentials older than `RefreshAfter` are used while new ones are resolved, but not longer than `UsableFor` or their own
-  * expiry. A failed resolution fails the calls that wait for it; the next call starts another, `RefreshAfter` later at the soonest. A call that has waited for `patience` fails with
-  * [[CredentialsTimeout]], while the resolution continues. One that takes longer than `GiveUpAfter` is left behind with its provider: the
+  * expiry. A failed resolution fails the calls that wait for it; the next call starts another, `RefreshAfter` later at the soonest. A call
+  * that has waited for `patience` fails with [[CredentialsTimeout]], while the resolution continues. One that takes longer than `GiveUpAfter` is left behind with its provider: the
   * next call makes another provider.
   *
   * @param what     the credentials are, for errors
@@ -43,7 +43,7 @@ private[aws] final class CredentialsCache(
   /** Of the query that made the client: a class of the user's may need them. */
   private val classes = new SessionClasses
 
-  private var source  = new MadeOnce(make)(_.close())
+  private var source  = newSource()
   private var latest  = Option.empty[Resolved]
   private var pending = Option.empty[Resolution]
 
@@ -109,8 +109,10 @@ private[aws] final class CredentialsCache(
   private def leaveBehind(): Unit = {
     log.warn(s"Credentials did not come in ${GiveUpAfter.toMinutes} min, their provider is made anew: $what")
     pending = None
-    source = new MadeOnce(make)(_.close())
+    source = newSource()
   }
+
+  private def newSource() = new MadeOnce(make)(_.close())
 
   private def resolve(resolution: Resolution): Unit = {
     val result =

@@ -192,7 +192,7 @@ object FaultTable {
     Row(
       SilentIdentityProvider,
       suspect,
-      "The same under the code of a wrong token, and also where IAM has a wrong address; only the text differs.",
+      "STS says it under the code of a wrong token, and only the text differs. It says the same where IAM has a wrong address, which doesn't pass.",
       codes = Set("InvalidIdentityToken"),
       services = Set("Sts"),
       saying = Some("(?i)couldn't retrieve verification key".r)

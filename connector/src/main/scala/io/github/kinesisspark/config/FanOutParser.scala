@@ -20,7 +20,7 @@ private[config] final class FanOutParser(
   /** None for polling. */
   def options(): Option[FanOutOptions] = {
     val settings = read()
-    if (general(recordPublisher)) Some(fanOut(settings)) else None
+    Option.when(general(recordPublisher))(fanOut(settings))
   }
 
   private def read() = Read(

@@ -111,7 +111,7 @@ object ReaderReports {
 
   object Reported {
     def of(report: ReaderReport): Option[Reported] =
-      if (report.isOfAllReaders) Some(after(Map.empty, Map.empty, report)) else None
+      Option.when(report.isOfAllReaders)(after(Map.empty, Map.empty, report))
 
     private def after(
         statuses: Map[ShardKey, ReportedStatus],

@@ -25,7 +25,7 @@ import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
   * | continues | it comes into line again with its next news |
   * | is at the shard's end | the children begin that can: see [[ChildHandover]] |
   * | has failed so that only planning can mend it | it is left to the next batch |
-  * | has failed with an Error, in a repeated attempt of the task | the same: the next planning has another executor read it |
+  * | has failed with an Error, and this is not the task's first attempt | the same; the next planning has another executor read the shard |
   * | has failed otherwise | so does the task |
   *
   * @param succession what is known of the shards' children as the batch begins

@@ -118,7 +118,7 @@ final case class ShardSpans private (spans: TreeMap[BigInt, ShardSpans.Span], fi
       val own   = firsts.get(shardId)
       val first = own.fold(hashKey)(_.min(hashKey))
       val last  = own.fold(hashKey)(start => spans(start).last.max(hashKey))
-      // Spans don't overlap. So of those that begin before the new one, only the last can reach into it.
+      // Spans don't overlap, so at most one that begins before the new span reaches into it: the last of them.
       val within = spans.rangeTo(last).rangeFrom(first) ++ spans.rangeTo(first).lastOption.filter(_._2.last >= first)
       ShardSpans(
         (spans -- within.keys).updated(first, Span(last, shardId)),

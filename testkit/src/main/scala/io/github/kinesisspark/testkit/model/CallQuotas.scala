@@ -9,7 +9,7 @@ import java.util.concurrent.ConcurrentHashMap
 final private[testkit] class CallQuotas {
   private val left = new ConcurrentHashMap[(String, String), RateLimit]
 
-  /** Takes one call; none of a second's worth is left to whoever is returned, if anybody is. */
+  /** Takes one call of the quota. Returns the account or stream that has no call left in this second; None if the call is allowed. */
   def take(account: String, stream: Option[String], action: String, now: Long): Option[String] = {
     val ofAccount = Quota.AccountCalls.get(action).map(s"account $account" -> _)
     val ofStream  = Quota.StreamCalls.get(action).map(s"stream ${stream.mkString} under account $account" -> _)
