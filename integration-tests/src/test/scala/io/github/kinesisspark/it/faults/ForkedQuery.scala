@@ -92,7 +92,8 @@ object ForkedQuery {
     }
   }
 
-  /** Starts a query on `local[2]` that counts its rows, with the class path and module options of this JVM.
+  /** Starts a query on `local[2]` that counts its rows, with the class path and module options of this JVM. The query has started when this returns: on a busy machine
+    * that takes minutes.
     *
     * @param options of the source
     * @param at      the checkpoint
@@ -115,7 +116,9 @@ object ForkedQuery {
         s"$k=$v"
       }.toSeq)): _*
     ).redirectError(log.toFile).start()
-    new ForkedQuery(process, log)
+    val query = new ForkedQuery(process, log)
+    query.look(): Unit
+    query
   }
 
   def main(args: Array[String]): Unit = {
