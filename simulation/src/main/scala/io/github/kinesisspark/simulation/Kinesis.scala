@@ -173,7 +173,7 @@ final class Kinesis(
       .filter(l => isListed(l.shard))
     shardPages.first(openAt.fold(shown) { t =>
       val at = t.max(createdMillis).max(now - RetentionMillis)
-      shown.filter(l => l.shard.openedAt <= at && l.shard.closedAt.forall(_ > at))
+      shown.filter(l => l.shard.openedAt <= at && l.shard.closedAt.forall(_ >= at))
     })
   }
 

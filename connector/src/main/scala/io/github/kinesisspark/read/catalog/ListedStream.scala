@@ -198,16 +198,19 @@ final class ListedStream private (
         val (time, open) = latest.fold {
           val now = serviceTime()
           now -> lineage.open
-        }(first => first -> openAt(first))
+        }(first => first -> beginningAt(first))
         latest = Some(time)
         open.map(_ -> ShardPosition.AtTimestamp(time))
       case StartingPosition.AtTimestamp(t) =>
         givenStart.checkStart(Vector(GivenPositions.GivenTime(t.toEpochMilli)), serviceTime())
-        openAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
+        beginningAt(t.toEpochMilli).map(_ -> ShardPosition.AtTimestamp(t.toEpochMilli))
       case asked: StartingPosition.Shards =>
         list()
         givenStart.beginQuery(asked, serviceTime())
     }
+
+  /** At exactly the time of a reshard both parents and children were open. The children come after their parents. */
+  private def beginningAt(epochMillis: Long) = lineage.eldest(openAt(epochMillis))
 
   private def givenStart = new GivenPositions("startingPosition", this)
 

@@ -127,6 +127,12 @@ final class Lineage private (shards: Map[String, Shard], gone: Set[String], unli
     positions ++ pastRetention.toVector.distinct.sorted.map(_ -> ShardPosition.ShardEnd)
   }
 
+  /** The given shards without those all of whose parents are among them, too. */
+  def eldest(ids: Vector[String]): Vector[String] = {
+    val among = ids.toSet
+    ids.filter(id => parentsOf(id).isEmpty || !parentsOf(id).forall(among))
+  }
+
   /** Where a query that reads only new records begins. */
   def open: Vector[String] = shards.keysIterator.filterNot(isClosed).toVector.sorted
 

@@ -89,6 +89,12 @@ class LineageSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  it("begins with a child beside one of its parents where the other is not named") {
+    val merged = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = true), shardOf(2, closed = false, 0, 1)))
+    merged.eldest(Vector(0, 1, 2).map(shardId)) shouldBe Seq(0, 1).map(shardId)
+    merged.eldest(Vector(0, 2).map(shardId)) shouldBe Seq(0, 2).map(shardId)
+  }
+
   describe("the shards that leave a batch") {
     it("are finished shards after all their children have entered") {
       val split = Lineage(Seq(shardOf(0, closed = true), shardOf(1, closed = false, 0), shardOf(2, closed = false, 0)))
