@@ -68,16 +68,17 @@ object StreamPositions {
     */
   def before(start: KinesisOffset, end: KinesisOffset): KinesisOffset = {
     val begun = end.streams.map { case (arn, stream) =>
-      arn -> stream.copy(shards = stream.shards.collect { case (id, ShardProgress(_, Some(from))) =>
-        id -> ShardProgress(from)
-      })
+      arn -> StreamOffset(
+        stream.createdMillis,
+        stream.shards.collect { case (id, ShardProgress(_, Some(from))) => id -> ShardProgress(from) }
+      )
     }
     settled(KinesisOffset(begun ++ start.streams))
   }
 
   /** Without what only the batch needs in which a shard is named first. */
   private def settled(offset: KinesisOffset) = KinesisOffset(offset.streams.map { case (arn, stream) =>
-    arn -> new StreamOffset(stream.createdMillis, stream.shards.transform((_, p) => ShardProgress(p.position)))
+    arn -> stream.copy(shards = stream.shards.transform((_, p) => ShardProgress(p.position)))
   })
 
   private def exact(options: Map[String, String], position: StartingPosition): KinesisOffset = {

@@ -56,7 +56,7 @@ object PositionValue {
 
   private def offset(value: String): PositionValue = Each(OffsetJson.read(value).streams.map { case (arn, stream) =>
     val shards = stream.shards.iterator.map { case (id, progress) => id -> progress.position }.toMap
-    arn.text -> StartingPosition.Shards(Some(arn), Some(stream.createdMillis), shards)
+    arn.text -> StartingPosition.Shards(Some(arn), Some(stream.createdMillis), shards, stream.completeTo)
   })
 
   private def ofStream(stream: String, value: ujson.Value): StartingPosition = value match {

@@ -209,10 +209,12 @@ object StartingPosition {
     *
     * @param stream        which it is about, where that was said
     * @param createdMillis when that stream was created, where that was said: another one may have the same name
+    * @param completeTo    all that arrived before comes before these places, in ms by the service's clock, where that was said
     */
   final case class Shards(
       stream: Option[StreamArn],
       createdMillis: Option[Long],
-      shards: Map[String, ShardPosition]
+      shards: Map[String, ShardPosition],
+      completeTo: Option[Long] = None
   ) extends StartingPosition
 }

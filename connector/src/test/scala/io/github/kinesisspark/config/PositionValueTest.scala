@@ -55,11 +55,11 @@ class PositionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(PositionValue.parse(json) == Right(expected))
   }
 
-  test("the JSON of every offset is a valid position that keeps the ARN and creation time of each stream") {
+  test("the JSON of every offset is a valid position that keeps what it says of each stream") {
     forAll(offsets) { offset =>
       val expected = offset.streams.map { case (arn, stream) =>
         val positions = stream.shards.iterator.map { case (id, progress) => id -> progress.position }.toMap
-        arn.text -> StartingPosition.Shards(Some(arn), Some(stream.createdMillis), positions)
+        arn.text -> StartingPosition.Shards(Some(arn), Some(stream.createdMillis), positions, stream.completeTo)
       }
       assert(PositionValue.parse(OffsetJson.write(offset)) == Right(PositionValue.Each(expected)))
     }

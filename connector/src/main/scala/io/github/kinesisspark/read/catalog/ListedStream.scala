@@ -9,7 +9,15 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws._
 import io.github.kinesisspark.config.{StartingPosition, StreamOptions, StreamRef}
-import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{
+  HashKeyRange,
+  Shard,
+  ShardKey,
+  ShardPosition,
+  ShardProgress,
+  StreamArn,
+  StreamOffset
+}
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
 
@@ -187,6 +195,12 @@ final class ListedStream private (
     val positions = startingPositions()
     // Only now, as that lists the shards.
     lineage.begun(positions)
+  }
+
+  /** What is known of the offset at which a query without a checkpoint begins, if it was given one. */
+  def givenOffset: Option[StreamOffset] = startingPosition.collect {
+    case StartingPosition.Shards(_, Some(created), shards, completeTo) =>
+      StreamOffset(created, shards.map { case (id, at) => id -> ShardProgress(at) }).copy(completeTo = completeTo)
   }
 
   private def startingPositions(): Vector[(String, ShardPosition)] =

@@ -34,6 +34,9 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
 
   def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
 
+  /** Where streams begin that were given an offset of another query. */
+  def givenOffset: KinesisOffset = KinesisOffset(streams.flatMap(s => s.givenOffset.map(s.arn -> _)).toMap)
+
   val access: Map[StreamArn, StreamAccess] = byArn.transform((_, stream) => stream.access)
 
   /** The hash key ranges of the shards, without shards whose range is unknown. */

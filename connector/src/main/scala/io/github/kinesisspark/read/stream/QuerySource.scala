@@ -96,7 +96,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     catalog.refreshIfDue()
     val planning = planningAt(from)
     retention.reportShards(planning)
-    retention.reportGaps(from)
+    retention.reportGaps(KinesisOffset(catalog.givenOffset.streams ++ from.streams))
     planning
   }
 

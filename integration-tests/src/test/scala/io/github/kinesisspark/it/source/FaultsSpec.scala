@@ -8,8 +8,9 @@ import scala.util.{Success, Try}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
-import io.github.kinesisspark.CapturedLogs
+import io.github.kinesisspark.{CapturedLogs, StreamPositions}
 import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
@@ -241,6 +242,20 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val query = start(stream, at, log, "failOnDataLoss" -> "false")
       eventually(log.texts.sorted shouldBe late.sorted)
       query.stop()
+    }
+
+    it("since the end of another query are warned of where the stream has none that show it") {
+      val stream = newStream(shards = 1)
+      val at     = readSome(stream)
+      put(stream, "unread", 20)
+      serverClock.advance(java.time.Duration.ofHours(49))
+      val end       = OffsetJson.write(StreamPositions.afterBatch(spark, at.toString))
+      val (_, said) = withLogs {
+        val query = start(stream, checkpoint(), new BatchLog, "startingPosition" -> end)
+        eventually(Option(query.lastProgress) should not be empty)
+        query.stop()
+      }
+      said should include regex "WARN .* were not read, if there were any, are past"
     }
 
     it("are looked for after downtime without the shards that expire meanwhile") {
