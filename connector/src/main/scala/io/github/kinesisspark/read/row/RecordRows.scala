@@ -49,8 +49,8 @@ private[read] final class RecordRows(range: ShardRange, columns: StructType, has
       )
     if (strays > 0)
       log.warn(
-        s"${range.shard}: left out $strays user records of aggregated ones with hash keys of other shards, as their producer puts " +
-          "them there again"
+        s"${range.shard}: left out $strays user records of aggregated ones with hash keys of other shards. A producer that knows the " +
+          "shards puts them there again; of another one, or where the stream distributes records by itself, read with 'deaggregate' = 'false'"
       )
   }
 
