@@ -88,6 +88,8 @@ object FaultTable {
     "The service that gives the credentials (STS, or IAM Identity Center) gets more requests than its quota."
   )
 
+  private val Failed = FaultKind("KINESIS_CALL_FAILED", "See the cause.")
+
   private val SilentIdentityProvider = FaultKind(
     "KINESIS_ROLE_REFUSED",
     "STS gets no answer of the identity provider that gave the token. IAM must have its right address, and STS must reach it."
@@ -560,6 +562,12 @@ object FaultTable {
       classes = Seq(classOf[DamagedAnswer])
     ),
     Row(
+      Failed,
+      fatal,
+      "The SDK wraps what is thrown while an answer is decoded as a request that could not be sent.",
+      classes = Seq(classOf[Error])
+    ),
+    Row(
       FaultKind("KINESIS_CONNECTION_LOST", "The request could not be sent; see the cause."),
       suspect,
       "What the SDK says of anything below it that none of the rows above knows: mostly network, perhaps a bug.",
@@ -580,7 +588,7 @@ object FaultTable {
       )
     ),
     Row(
-      FaultKind("KINESIS_CALL_FAILED", "See the cause."),
+      Failed,
       fatal,
       "Unknown is not assumed to pass.",
       classes = Seq(classOf[Throwable])

@@ -236,6 +236,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (client("Maximum pending connection acquisitions exceeded."), "Transient", "KINESIS_CONNECTIONS_EXHAUSTED"),
     (client("Unable to execute HTTP request: null"), "Suspect", "KINESIS_CONNECTION_LOST"),
     (client("Failed to connect to the metadata service"), "Suspect", "KINESIS_NO_CREDENTIALS"),
+    (
+      client("Unable to execute HTTP request: Java heap space", new OutOfMemoryError("Java heap space")),
+      "Fatal",
+      "KINESIS_CALL_FAILED"
+    ),
     (client("who knows"), "Fatal", "KINESIS_CALL_FAILED"),
     (new IllegalStateException("a bug"), "Fatal", "KINESIS_CALL_FAILED")
   )
@@ -270,6 +275,11 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       val fault = FaultClassifier.classify(new CompletionException(event))
       assert((fault.productPrefix, fault.kind) == (coded.productPrefix, coded.kind), event)
     }
+  }
+
+  test("an Error in the SDK's threads is a reason to read elsewhere, and no outage") {
+    val failure = client("Unable to execute HTTP request: Java heap space", new OutOfMemoryError("Java heap space"))
+    assert(FailureReason.of(FaultClassifier.classify(failure)) == FailureReason.BrokenJvm)
   }
 
   test("wrapping exceptions of futures are removed and don't change the result") {
