@@ -73,9 +73,9 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: Str
   override def release(executors: Iterable[ExecutorId]): Unit = {
     // Also of a source that has never planned.
     driver.orders.remove(sourceId)
-    if (isOpen) {
-      endpoint.foreach(_.forget(sourceId))
-      if (!cluster.isStopped) endpoint.foreach(_.release(executors, ReleaseRequest(sourceId), session, ReleaseTime))
+    if (isOpen) endpoint.foreach { channel =>
+      if (!cluster.isStopped) channel.release(executors, ReleaseRequest(sourceId), session, ReleaseTime)
+      channel.forget(sourceId)
     }
   }
 }

@@ -51,10 +51,21 @@ private[coordinator] final class DriverEndpoint(
     pulse.every(Liveness.Beat)(beat()): Unit
   }
 
-  /** The readers of the source live as long as this driver. */
-  def keep(sourceId: String, session: String): Unit = synchronized(sources(sourceId) = session)
+  /** The readers of the source live as long as this driver. Its first planning tries executors that have no ends at once: that a query was stopped
+    * while Spark had no core for its job says nothing about them.
+    */
+  def keep(sourceId: String, session: String): Unit = synchronized {
+    sources(sourceId) = session
+    placements.updateWith(session)(_.filter(_.isRunning)): Unit
+  }
 
-  def forget(sourceId: String): Unit = synchronized(sources -= sourceId): Unit
+  /** With the last source of a session its executors are forgotten: a server of Spark Connect sees many sessions. Who has none is in all of them. */
+  def forget(sourceId: String): Unit = synchronized {
+    for (session <- sources.remove(sourceId) if session.nonEmpty && !sources.valuesIterator.contains(session)) {
+      peers.filterInPlace((key, _) => key.session != session)
+      placements -= session
+    }
+  }
 
   /** Why an executor could not open its end, if none has one. */
   def refusal(session: String): Option[String] =
@@ -73,14 +84,14 @@ private[coordinator] final class DriverEndpoint(
         executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
       // A job that a stopped context was given at the last moment never ends.
       def isPending = !cluster.isStopped && refusal(session).isEmpty &&
-        placements(session).isAwaited(have.size, executors.size, runtime.clock.nanos())
+        placement(session).isAwaited(have.size, executors.size, runtime.clock.nanos())
       while (isPending) runtime.waits.await(this, Look.toNanos)
       wrongJar.foreach { why =>
         // The query that begins next looks again.
         wrongJar = None
         throw BuiltFor.error(why)
       }
-      if (have.isEmpty && refused.isEmpty && placements(session).isHopeless) failure.foreach(throw _)
+      if (have.isEmpty && refused.isEmpty && placement(session).isHopeless) failure.foreach(throw _)
       have
     }
   }
@@ -148,7 +159,8 @@ private[coordinator] final class DriverEndpoint(
     }
 
   override def introduced(executor: String, session: String, peer: RpcChannel.Peer): Unit = synchronized {
-    peers(PeerKey(executor, session)) = Contact(peer, Pulse.first, answeredNanos = None)
+    if (session.isEmpty || sources.valuesIterator.contains(session))
+      peers(PeerKey(executor, session)) = Contact(peer, Pulse.first, answeredNanos = None)
     refused = None
     runtime.waits.signal(this)
   }
@@ -217,20 +229,22 @@ private[coordinator] final class DriverEndpoint(
   }
 
   private def placeIfDue(executors: Vector[ExecutorHealth.ExecutorState], session: String): Unit = synchronized {
-    val placement = placements.getOrElseUpdate(session, Placement.none)
-    val missing   = executors.filterNot(e => peers.contains(PeerKey(e.id.id, session)))
+    val last    = placement(session)
+    val missing = executors.filterNot(e => peers.contains(PeerKey(e.id.id, session)))
     // Where no task would start at once, Spark would run it elsewhere; but where no executor is reached yet, all are tried.
     val ready = missing.filter(_.runsTasks)
     val some  = (if (ready.isEmpty && missing.size == executors.size) missing else ready).map(_.id)
-    if (placement.isDue(some.toSet, runtime.clock.nanos())) {
-      placements(session) = placement.start(some.toSet, runtime.clock.nanos())
+    if (last.isDue(some.toSet, runtime.clock.nanos())) {
+      placements(session) = last.start(some.toSet, runtime.clock.nanos())
       evenAfterError(cluster.openEnds(name, session, some)(_.fold(refuseJar, _.foreach(refuse))))
         .onComplete(result => placed(session, result))(ExecutionContext.parasitic)
     }
   }
 
+  private def placement(session: String) = placements.getOrElse(session, Placement.none)
+
   private def placed(session: String, result: Try[Unit]): Unit = synchronized {
-    placements(session) = placements(session).end(result.isFailure, runtime.clock.nanos())
+    placements.updateWith(session)(_.map(_.end(result.isFailure, runtime.clock.nanos()))): Unit
     failure = result.failed.toOption
     runtime.waits.signal(this)
   }

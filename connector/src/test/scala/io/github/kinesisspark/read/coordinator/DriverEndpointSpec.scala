@@ -1,13 +1,15 @@
 package io.github.kinesisspark.read.coordinator
 
-import java.util.concurrent.{CountDownLatch, LinkedBlockingQueue, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, LinkedBlockingQueue, TimeUnit, TimeoutException}
+import java.util.concurrent.atomic.LongAdder
 
 import scala.concurrent.Future
 import scala.concurrent.duration._
 import scala.util.{Success, Try}
 
+import org.apache.spark.SparkException
 import org.apache.spark.kinesisspark.RpcChannel
-import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
+import org.scalatest.concurrent.{Eventually, Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
@@ -15,22 +17,28 @@ import io.github.kinesisspark.JvmRuntime._
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.ReleaseRequest
 
-class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
+class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with Eventually {
+  override implicit val patienceConfig: PatienceConfig = PatienceConfig(1.minute, 50.millis)
+
   private implicit val signaler: Signaler = ThreadSignaler
 
   private val executor =
     ExecutorHealth.ExecutorState(ExecutorId("host", "1"), isExcluded = false, isLeaving = false, freeSlots = 1)
 
-  /** Spark drops a job that comes after it has stopped, and the end of the job never comes. */
-  private object StopsMeanwhile extends Cluster {
-    @volatile private var hasStopped = false
-
+  private abstract class OneExecutor extends Cluster {
     override def registered(): Vector[ExecutorHealth.ExecutorState] = Vector(executor)
     override def executors(): Vector[ExecutorHealth.ExecutorState]  = registered()
     override def idleTimeout: Option[FiniteDuration]                = None
     override def slots: Int                                         = 1
     override def session: String                                    = ""
-    override def isStopped: Boolean                                 = hasStopped
+    override def isStopped: Boolean                                 = false
+  }
+
+  /** Spark drops a job that comes after it has stopped, and the end of the job never comes. */
+  private object StopsMeanwhile extends OneExecutor {
+    @volatile private var hasStopped = false
+
+    override def isStopped: Boolean = hasStopped
 
     override def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
         opened: Either[String, Option[String]] => Unit
@@ -72,6 +80,61 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits {
       end.send(executor.id, ReleaseRequest("source"), session = "")(done.add(_): Unit)
       done.poll(1, TimeUnit.MINUTES) shouldBe Success(None)
       end.stopped()
+    }
+
+    it("forgets a session with its last source, and asks its executors no more") {
+      val end = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
+      end.open(Nowhere)
+      val beaten                                       = new ConcurrentHashMap[String, LongAdder]
+      def begin(source: String, session: String): Unit = {
+        end.keep(source, session)
+        end.introduced(
+          executor.id.id,
+          session,
+          new Unreached {
+            override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
+              beaten.computeIfAbsent(session, _ => new LongAdder).increment()
+              Future.failed(new TimeoutException)
+            }
+          }
+        )
+      }
+      def beats(session: String) = Option(beaten.get(session)).fold(0L)(_.sum)
+      try {
+        begin("source-1", "left")
+        begin("source-2", "stays")
+        begin("source-3", "stays")
+        eventually(beats("left") should be > 0L)
+        end.forget("source-1")
+        end.forget("source-2")
+        val before = (beats("left"), beats("stays"))
+        eventually(beats("stays") should be > before._2 + 2)
+        beats("left") should be <= before._1 + 1
+      } finally end.stopped()
+    }
+
+    it("begins a job for each query while no executor is connected, whatever became of the jobs of others") {
+      val jobs = new LongAdder
+      val end  = new DriverEndpoint(
+        new OneExecutor {
+          override def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
+              opened: Either[String, Option[String]] => Unit
+          ): Future[Unit] = {
+            jobs.increment()
+            Future.failed(new SparkException("cancelled"))
+          }
+        },
+        new OrdersBySource,
+        _ => ()
+      )
+      try
+        for (query <- 1 to 4) {
+          end.keep(s"source-$query", "")
+          end.answering(Vector(executor), "") shouldBe empty
+          jobs.sum shouldBe query
+          end.forget(s"source-$query")
+        }
+      finally end.stopped()
     }
 
     it("asks an executor again that could not be asked because of an Error") {
