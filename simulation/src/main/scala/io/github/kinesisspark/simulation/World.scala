@@ -257,7 +257,9 @@ final class World(val plan: Plan, trace: Trace) {
       for ((process, now) <- sizesNow; before <- early.get(process); (what, size) <- now if !Remembered(what)) {
         val most = before.getOrElse(what, 0) * 2 + room
         if (size > most)
-          fail(s"${process.name} keeps $size of $what, and had ${before.getOrElse(what, 0)} after the first batches")
+          fail(
+            s"${process.name} keeps $size of $what, and had ${before.getOrElse(what, 0)} after the first batches; its threads are ${process.threadNames}"
+          )
       }
     for (application <- alive; (what, size) <- application.census if OfSources(what)) {
       val most = application.queries.filterNot(_.hasEnded).map(_.of.sources.size).sum
@@ -310,7 +312,9 @@ final class World(val plan: Plan, trace: Trace) {
   private def look(): Unit = baton.after(1.second.toNanos) {
     if (!isEnding) {
       alive.flatMap(_.living).foreach(executor => checkMemory(executor.process, executor.inside))
-      val settled = alive.flatMap(_.processes).filterNot(isYoung).toSet
+      // An executor without readers has not begun.
+      val working = alive.flatMap(app => app.driver +: app.living.filterNot(_.inside.isEmpty).map(_.process))
+      val settled = working.filterNot(isYoung).toSet
       if (ledgers.forall(_.checkpoint.committed >= BatchesBefore) && !settled.subsetOf(early.keySet))
         check(sizesNow.foreach { case (process, its) => if (settled(process)) early.getOrElseUpdate(process, its) })
       checkSingleReaders()
