@@ -152,7 +152,7 @@ def another_version(folder: Path, key: str = "version", value: str = "99.0.0") -
                 content = re.sub(rf"{key}=.*".encode(), f"{key}={value}".encode(), content)
             elif name.startswith("io/github/kinesisspark/") and "/shaded/" not in name:
                 # As long as before, so that the class files stay whole.
-                content = content.replace(b"hashKeys", b"hashKeyz").replace(b"machineRegion", b"machineRegiom")
+                content = content.replace(b"hashKeys", b"hashKeyz").replace(b"bufferSize", b"bufferSizf")
             made.writestr(name, content)
     return other
 

@@ -2,12 +2,13 @@ package io.github.kinesisspark.aws
 
 import java.net.URI
 
-import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
+import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, SinkOptions, StreamRef}
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
 
 import scala.annotation.tailrec
+import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 /** Which region a stream is in: its ARN's, the option's, then whatever the SDK finds on this machine. Asked on the driver once;
@@ -37,8 +38,15 @@ object Regions {
       )
     }
 
+  /** Gives each client without a region the one that this machine finds, so that executors don't look for it. Looks once for each profile. */
+  private[kinesisspark] def located(options: SinkOptions): SinkOptions = {
+    val found                         = mutable.Map.empty[Option[String], Option[String]]
+    def ofProfile(own: ClientOptions) = found.getOrElseUpdate(profileOf(own.credentials), ofMachine(own))
+    options.mapClients(own => own.copy(region = own.region.orElse(ofProfile(own))))
+  }
+
   /** As [[resolve]] for a stream of which only the client's options are known. */
-  private[kinesisspark] def ofMachine(client: ClientOptions): Option[String] = {
+  private def ofMachine(client: ClientOptions): Option[String] = {
     val chain = DefaultAwsRegionProviderChain.builder()
     profileOf(client.credentials).foreach(chain.profileName(_))
     try Option(chain.build().getRegion).map(_.id)

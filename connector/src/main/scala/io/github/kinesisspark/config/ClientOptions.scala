@@ -7,7 +7,7 @@ import scala.concurrent.duration._
 /** What a client is made of, whatever it is for: reading, writing, consumers, roles. Equal options, and an equal region, can share one
   * client.
   *
-  * @param region   as the user gave it; otherwise the stream's ARN or the SDK's own chain may have it
+  * @param region   as the user gave it, or in a sink's task as the driver found it; the stream's ARN or the SDK's own chain may have it
   * @param endpoint instead of the region's own
   */
 final case class ClientOptions(

@@ -29,6 +29,9 @@ final case class SinkOptions(
   /** How long one record may be refused before its task fails. */
   def maxRetryDuration: FiniteDuration = client.retries.maxDuration
 
+  def mapClients(f: ClientOptions => ClientOptions): SinkOptions =
+    copy(client = f(client), clients = clients.map { case (stream, own) => stream -> f(own) })
+
   /** Spark's maps may have lost the case of an option's name, so it decides only where it must. */
   def clientOf(to: StreamRef): ClientOptions = {
     def named(same: (String, String) => Boolean): Option[ClientOptions] = clients.collectFirst {

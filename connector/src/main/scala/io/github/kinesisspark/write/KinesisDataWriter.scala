@@ -23,7 +23,6 @@ import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
 private[write] final class KinesisDataWriter(
     rows: RowReader,
     options: SinkOptions,
-    machineRegion: Option[String],
     linger: Option[Linger],
     writers: WriterRuntime
 ) extends DataWriter[InternalRow] {
@@ -31,7 +30,7 @@ private[write] final class KinesisDataWriter(
   private val task  = Option(TaskContext.get())
   private val bad   = new BadRows(options.badRecords)
   private val calls =
-    new PutRecordsCalls(options.clientOf, machineRegion, options.maxRetryDuration, () => isKilled, writers)
+    new PutRecordsCalls(options.clientOf, options.maxRetryDuration, () => isKilled, writers)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
   }
@@ -82,7 +81,6 @@ private[write] final class KinesisDataWriter(
 private[write] final class KinesisWriterFactory(
     columns: SinkColumns,
     options: SinkOptions,
-    machineRegion: Option[String],
     run: String
 ) extends DataWriterFactory
     with StreamingDataWriterFactory {
@@ -94,13 +92,12 @@ private[write] final class KinesisWriterFactory(
     writer(s"$run-$batch", partition, Some(options.linger))
 
   private def writeReplace(): AnyRef =
-    FromDriver(KinesisWriterFactory.Written(columns, options, machineRegion, run))
+    FromDriver(KinesisWriterFactory.Written(columns, options, run))
 
   private def writer(run: String, partition: Int, linger: Option[Linger]) =
     new KinesisDataWriter(
       new RowReader(columns, options.stream, run, partition),
       options,
-      machineRegion,
       linger,
       WriterRuntime.ofJvm
     )
@@ -110,10 +107,9 @@ private object KinesisWriterFactory {
   private final case class Written(
       columns: SinkColumns,
       options: SinkOptions,
-      machineRegion: Option[String],
       run: String
   ) {
-    private def readResolve(): AnyRef = new KinesisWriterFactory(columns, options, machineRegion, run)
+    private def readResolve(): AnyRef = new KinesisWriterFactory(columns, options, run)
   }
 }
 

@@ -75,9 +75,8 @@ private final class KinesisWrite(
   }
 
   private def factory() = {
-    val isRegionKnown =
-      options.client.region.nonEmpty || (columns.targetStream.isEmpty && options.stream.exists(_.arn.nonEmpty))
-    new KinesisWriterFactory(columns, options, if (isRegionKnown) None else Regions.ofMachine(options.client), queryId)
+    val isRegionKnown = columns.targetStream.isEmpty && options.stream.exists(_.arn.nonEmpty)
+    new KinesisWriterFactory(columns, if (isRegionKnown) options else Regions.located(options), queryId)
   }
 
   /** Nothing is left to commit: the tasks' records are in their streams. */

@@ -33,14 +33,12 @@ import io.github.kinesisspark.write.send.{CallAnswer, Entry}
 
 /** The calls of one task.
   *
-  * @param options       of each stream's client
-  * @param machineRegion for streams without a region in option or ARN
-  * @param patience      with ListShards
-  * @param isKilled      whether Spark has killed the task
+  * @param options  of each stream's client, with the region of those without an ARN
+  * @param patience with ListShards
+  * @param isKilled whether Spark has killed the task
   */
 private[write] final class PutRecordsCalls(
     options: StreamRef => ClientOptions,
-    machineRegion: Option[String],
     patience: FiniteDuration,
     isKilled: () => Boolean,
     writers: WriterRuntime
@@ -73,7 +71,7 @@ private[write] final class PutRecordsCalls(
   private def lease(stream: StreamRef): ClientLease = leases.getOrElseUpdate(
     stream, {
       val client = options(stream)
-      classes.in(writers.clients.lease(client, Regions.resolve(stream, client, _ => machineRegion), ClientKind.Writes))
+      classes.in(writers.clients.lease(client, Regions.resolve(stream, client, _ => None), ClientKind.Writes))
     }
   )
 }

@@ -47,9 +47,12 @@ final class AwsHome(endpoint: URI) extends AutoCloseable {
   /** A profile of `aws login`. */
   def signIn(name: String): String = profileOf(name, s"login_session = ${arnOf(name)}\nregion = us-east-1")
 
-  /** A profile of temporary keys. */
-  def keys(name: String, id: String, secret: String, token: String): String =
-    profileOf(name, s"aws_access_key_id = $id\naws_secret_access_key = $secret\naws_session_token = $token")
+  /** A profile of temporary keys.
+    *
+    * @param more further settings
+    */
+  def keys(name: String, id: String, secret: String, token: String, more: String = ""): String =
+    profileOf(name, s"aws_access_key_id = $id\naws_secret_access_key = $secret\naws_session_token = $token\n$more")
 
   /** A profile of a program that prints keys. */
   def process(name: String, command: String): String = profileOf(name, s"credential_process = $command")

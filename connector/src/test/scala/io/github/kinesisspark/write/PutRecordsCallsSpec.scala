@@ -20,7 +20,7 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
     val session = new ClassLoader(getClass.getClassLoader) {}
     val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)
     val calls   = within(session)(
-      new PutRecordsCalls(_ => options, None, 1.second, () => false, new WriterRuntime(clients))
+      new PutRecordsCalls(_ => options, 1.second, () => false, new WriterRuntime(clients))
     )
     calls.put(StreamRef.ByName("events"), Vector.empty)
     calls.close()

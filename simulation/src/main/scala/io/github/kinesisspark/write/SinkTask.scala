@@ -14,7 +14,6 @@ final class SinkTask(clients: KinesisClients) {
   def writer(options: SinkOptions, batch: Long): DataWriter[InternalRow] = new KinesisDataWriter(
     new RowReader(SinkSchema.columnsOf(SinkTask.Schema, options.stream), options.stream, s"run-$batch", task = 0),
     options,
-    machineRegion = None,
     Some(options.linger),
     writers
   )
