@@ -6,7 +6,7 @@ import scala.concurrent.duration._
   *
   * @param stream           where rows go that don't name a stream themselves
   * @param client           for streams without options of their own
-  * @param clients          for others, by their names or ARNs as given
+  * @param clients          for others, by their names or ARNs as given; those by ARN have the options by the same name, too
   * @param ordered          whether the records of a partition key keep the order of their rows
   * @param aggregation      how several rows share a Kinesis record, if they do
   * @param badRecords       what becomes of rows that can never be written
@@ -32,14 +32,7 @@ final case class SinkOptions(
   def mapClients(f: ClientOptions => ClientOptions): SinkOptions =
     copy(client = f(client), clients = clients.map { case (stream, own) => stream -> f(own) })
 
-  /** Spark's maps may have lost the case of an option's name, so it decides only where it must. */
-  def clientOf(to: StreamRef): ClientOptions = {
-    def named(same: (String, String) => Boolean): Option[ClientOptions] = clients.collectFirst {
-      case (key, own) if same(key, to.name) || to.arn.exists(arn => same(key, arn.text)) => own
-    }
-    if (clients.isEmpty) client
-    else named(_ == _).orElse(named(_.equalsIgnoreCase(_))).getOrElse(client)
-  }
+  def clientOf(to: StreamRef): ClientOptions = SinkOptions.ofStream(clients, to).getOrElse(client)
 }
 
 object SinkOptions extends OptionGroup(OptionScope.Sink) {
@@ -103,6 +96,15 @@ object SinkOptions extends OptionGroup(OptionScope.Sink) {
       "How long a row of a streaming query waits for others to go with it, at most. Left out, it is `1ms` while no call of its task is " +
         "under way and `10ms` while one is, or `100ms` with `aggregate`, as the KPL's. A batch write waits for full calls."
   )
+
+  /** By the stream's ARN, or else by its name. Spark's maps may have lost the case of an option's name, so it decides only where it must. */
+  private[config] def ofStream[A](byStream: Map[String, A], stream: StreamRef): Option[A] = {
+    val keys = stream.arn.map(_.text).toSeq :+ stream.name
+    keys
+      .flatMap(byStream.get(_))
+      .headOption
+      .orElse(keys.flatMap(key => byStream.collectFirst { case (k, own) if k.equalsIgnoreCase(key) => own }).headOption)
+  }
 
   /** @param options as the user gave them; names are matched case-insensitively, a null value is an option left out
     * @throws OptionException with every problem found

@@ -26,17 +26,21 @@ private[config] object SinkOptionsParser {
     val to      = stream(view, problems)
     to.foreach(clients.checkRegion(view, _))
     val ofStreams = streamSettings(sorted, problems)
-    clients.checkRoleOptions(view, ofStreams.values.toSeq)
+
+    def ofName(stream: String): Map[String, GivenOptions.Setting] =
+      StreamArn.parse(stream).flatMap(arn => ofStream(ofStreams, StreamRef.ByName(arn.name))).getOrElse(Map.empty)
+
+    clients.checkRoleOptions(view, ofStreams.toSeq.map { case (stream, settings) => ofName(stream) ++ settings })
     val base   = clients.credentials(sorted.general)
     val client = clients.client(view, base)
     val own    = ofStreams.map { case (stream, settings) =>
-      // The general region is that of streams without an ARN.
+      // Other regions, general or by name, are those of streams without an ARN.
       StreamArn
         .parse(stream)
         .foreach(arn => clients.checkRegion(new OptionView(settings, problems), StreamRef.ByArn(arn)))
       stream -> clients.client(
-        new OptionView(sorted.general ++ settings, problems),
-        clients.credentials(settings, base)
+        new OptionView(sorted.general ++ ofName(stream) ++ settings, problems),
+        clients.credentials(settings, clients.credentials(ofName(stream), base))
       )
     }
     val packed = view(aggregate)

@@ -104,6 +104,35 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     problems(s"stream.$arn.region" -> "eu-west-1").loneElement should include("is in us-east-1")
   }
 
+  test("options by a stream's ARN beat those by its name, and are merged with them") {
+    def arn(account: String)  = s"arn:aws:kinesis:eu-west-1:$account:stream/orders"
+    def role(account: String) = s"arn:aws:iam::$account:role/writer"
+    // A map's order depends on its keys.
+    for (account <- (1 to 20).map(n => s"${100000000000L * (n % 9 + 1) + n}")) {
+      val parsed = SinkOptions.parse(
+        Map(
+          "stream.orders.roleArn"           -> role("999999999999"),
+          "stream.orders.externalId"        -> "x-1",
+          s"stream.${arn(account)}.roleArn" -> role(account)
+        )
+      )
+      def of(stream: StreamRef) = parsed.clientOf(stream).credentials
+      def assumed(to: String)   =
+        CredentialsOptions.AssumeRole(CredentialsOptions.DefaultChain, role(to), Some("x-1"), "kinesis-spark")
+      of(StreamRef.ByName("orders")) shouldBe assumed("999999999999")
+      of(StreamRef.ByArn(StreamArn(arn(account)))) shouldBe assumed(account)
+      of(StreamRef.ByArn(StreamArn(arn("999999999999")))) shouldBe assumed("999999999999")
+    }
+  }
+
+  test("credentials by a stream's ARN take the place of those by its name as a whole") {
+    val arn    = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+    val parsed = SinkOptions.parse(
+      Map("stream.orders.profile" -> "dev", s"stream.$arn.credentialsProvider" -> "a.B")
+    )
+    parsed.clientOf(StreamRef.ByArn(StreamArn(arn))).credentials shouldBe CredentialsOptions.ProviderClass("a.B")
+  }
+
   test("options of a stream by ARN are accepted beside the general region, though the stream is in another one") {
     val arn    = "arn:aws:kinesis:us-east-1:123456789012:stream/clicks"
     val parsed = SinkOptions.parse(
