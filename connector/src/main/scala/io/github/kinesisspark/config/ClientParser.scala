@@ -70,6 +70,17 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
     for (r <- view(region); arn <- stream.arn if arn.region != r)
       problems += s"'${view.key(region)}' is $r, but ${arn.text} is in ${arn.region}. Leave '${region.name}' out: the ARN names it."
 
+  /** The token of a web identity is good for a role alone.
+    *
+    * @param view the options as one stream sees them
+    * @param base as for [[client]]
+    */
+  def checkTokenHasRole(view: OptionView, base: CredentialsOptions): Unit = base match {
+    case WebIdentity(_) if !view.has(roleArn) =>
+      problems += s"'${webIdentityTokenFile.name}' is given without '${roleArn.name}': a token is good for a role alone. Give the role, too."
+    case _ => ()
+  }
+
   /** What belongs to a role is pointless, so probably a mistake, where no role is assumed. A profile may name a role, too.
     *
     * @param ofStreams the options of single streams by themselves
@@ -127,8 +138,6 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
   /** The token names its subject and its tags itself. */
   private def checkWebIdentity(view: OptionView, base: CredentialsOptions, chain: Seq[ChainedRole]): Unit = base match {
     case WebIdentity(_) =>
-      if (!view.has(roleArn))
-        problems += s"'${webIdentityTokenFile.name}' is given without '${roleArn.name}': a token is good for a role alone. Give the role, too."
       if (view.has(roleSourceIdentity) || (chain.isEmpty && Seq(externalId, roleTags).exists(view.has)))
         for (option <- Seq[Opt[?]](externalId, roleTags, roleSourceIdentity).filter(view.has))
           problems += s"'${view.key(option)}' has no use with '${webIdentityTokenFile.name}', whose token says it. Leave it out."

@@ -38,11 +38,13 @@ private[config] object SinkOptionsParser {
       StreamArn
         .parse(stream)
         .foreach(arn => clients.checkRegion(new OptionView(settings, problems), StreamRef.ByArn(arn)))
-      stream -> clients.client(
-        new OptionView(sorted.general ++ ofName(stream) ++ settings, problems),
-        clients.credentials(settings, clients.credentials(ofName(stream), base))
-      )
+      val merged = new OptionView(sorted.general ++ ofName(stream) ++ settings, problems)
+      val caller = clients.credentials(settings, clients.credentials(ofName(stream), base))
+      clients.checkTokenHasRole(merged, caller)
+      stream -> clients.client(merged, caller)
     }
+    // Rows may name other streams, which is not known here.
+    if (to.fold(own.isEmpty)(ofStream(own, _).isEmpty)) clients.checkTokenHasRole(view, base)
     val packed = view(aggregate)
     val most   = view(aggregateSize)
     if (view.has(aggregateSize) && !packed)

@@ -109,6 +109,7 @@ private[config] object SourceOptionsParser {
 
     private def streamOptions(ref: StreamRef, view: OptionView, base: CredentialsOptions): StreamOptions = {
       clients.checkRegion(view, ref)
+      clients.checkTokenHasRole(view, base)
       val start = positionOf(ref, view, startingPosition)
       val end   = positionOf(ref, view, endingPosition)
       checkOrder(view, start, end)

@@ -133,6 +133,17 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     parsed.clientOf(StreamRef.ByArn(StreamArn(arn))).credentials shouldBe CredentialsOptions.ProviderClass("a.B")
   }
 
+  test("a general web identity is accepted where each stream has a role") {
+    val role    = "arn:aws:iam::123456789012:role/writer"
+    val options = Map("webIdentityTokenFile" -> "/token", "stream.orders.roleArn" -> role)
+    for (more <- Seq(Map.empty, Map("streamName" -> "orders")))
+      SinkOptions.parse(options ++ more).clientOf(StreamRef.ByName("orders")).credentials shouldBe
+        CredentialsOptions.AssumeRole(CredentialsOptions.WebIdentity("/token"), role, None, "kinesis-spark")
+    for (more <- Seq("streamName" -> "clicks", "stream.clicks.region" -> "eu-west-1"))
+      problems((options + more).toSeq: _*).loneElement should include("good for a role alone")
+    problems("webIdentityTokenFile" -> "/token").loneElement should include("good for a role alone")
+  }
+
   test("options of a stream by ARN are accepted beside the general region, though the stream is in another one") {
     val arn    = "arn:aws:kinesis:us-east-1:123456789012:stream/clicks"
     val parsed = SinkOptions.parse(

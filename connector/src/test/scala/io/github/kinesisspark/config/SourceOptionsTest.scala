@@ -311,6 +311,21 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
+  test("a general web identity is accepted where each stream has a role") {
+    val roles                            = Seq("stream.a.roleArn" -> role, "stream.b.roleArn" -> s"$role-b")
+    def parsed(roles: (String, String)*) =
+      parse(Seq("streamName" -> "a,b", "webIdentityTokenFile" -> "/token") ++ roles: _*)
+    assert(
+      parsed(roles: _*).streams.map(_.client.credentials) ==
+        Seq(role, s"$role-b").map(AssumeRole(WebIdentity("/token"), _, None, "kinesis-spark"))
+    )
+    assertReports(
+      intercept[OptionException](parsed(roles.head)).problems.mkString("\n"),
+      "'webIdentityTokenFile'",
+      "good for a role alone"
+    )
+  }
+
   test("connection options are parsed, and the same for all streams") {
     val options = parse(
       "streamName"     -> "a,b",
