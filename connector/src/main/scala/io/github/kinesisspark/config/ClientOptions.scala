@@ -279,7 +279,7 @@ object CredentialsOptions extends OptionGroup(OptionScope.Both, perStream = true
     OptionValue.list[ChainedRole](OptionValue.chainedRole(_).left.map(form => s"must be $form"), _.arn),
     doc =
       "Roles to assume before `roleArn`, comma-separated, each with the credentials of the one before. The external ID that a role's " +
-        "trust policy asks for follows its ARN after a space."
+        "trust policy asks for follows its ARN after a space. A general chain is ignored for a stream without a `roleArn`."
   )
 
   val externalId: Opt[Option[String]] = optional(

@@ -132,7 +132,7 @@ private[config] final class ClientParser(retries: CallRetries, problems: ListBuf
     val before   = chain.foldLeft(base) { (caller, role) =>
       AssumeRole(caller, role.arn, role.externalId, name, RoleSession(None, Map.empty, identity))
     }
-    view(roleArn).fold(before)(AssumeRole(before, _, external, name, last))
+    view(roleArn).fold(base)(AssumeRole(before, _, external, name, last))
   }
 
   /** The token names its subject and its tags itself. */

@@ -326,6 +326,17 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
+  test("a general chain of roles is ignored for a stream without a role") {
+    val hub    = "arn:aws:iam::111111111111:role/hub"
+    val parsed = parse("streamName" -> "a,b", "roleChain" -> hub, "stream.a.roleArn" -> role)
+    assert(
+      parsed.streams.map(_.client.credentials) == Seq(
+        AssumeRole(AssumeRole(DefaultChain, hub, None, "kinesis-spark"), role, None, "kinesis-spark"),
+        DefaultChain
+      )
+    )
+  }
+
   test("connection options are parsed, and the same for all streams") {
     val options = parse(
       "streamName"     -> "a,b",
