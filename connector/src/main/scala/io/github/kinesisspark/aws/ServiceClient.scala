@@ -71,7 +71,7 @@ private[aws] object ServiceClient {
     AwsRetryStrategy
       .legacyRetryStrategy()
       .toBuilder
-      .maxAttempts(1 + retry.maxRetries.getOrElse(Int.MaxValue - 1))
+      .maxAttempts(1 + retry.maxRetries.getOrElse(Int.MaxValue).min(Int.MaxValue - 1))
       .backoffStrategy(waits)
       .throttlingBackoffStrategy(waits)
       // It would end retries before their number, after many failures of one client.

@@ -49,11 +49,13 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
   }
 
   /** How often the failing call was made. */
-  private def madeWith(call: AwsCall, options: Map[String, String])(make: ClientOptions => Unit): Int = {
+  private def madeWith(call: AwsCall, options: Map[String, String], status: Int = 500)(
+      make: ClientOptions => Unit
+  ): Int = {
     val prefix = s"${call.toString.head.toLower}${call.toString.tail}"
     Using.resource(
       new StubServer((request, _) =>
-        if (isIt(call, request)) StubServer.error(500, "InternalFailure") else otherwise(callOf(request))
+        if (isIt(call, request)) StubServer.error(status, "InternalFailure") else otherwise(callOf(request))
       )
     ) { server =>
       val asked = Map(
@@ -134,6 +136,10 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
         for (retries <- Seq(0, 2, 12))
           madeWith(call, Map("maxRetries" -> retries.toString))(asked(call)) shouldBe 1 + retries
       }
+
+    it("may be given the largest number of retries: AssumeRole") {
+      madeWith(AssumeRole, Map("maxRetries" -> Int.MaxValue.toString), status = 400)(asked(AssumeRole)) shouldBe 1
+    }
   }
 
   describe("the wait before a retry") {
