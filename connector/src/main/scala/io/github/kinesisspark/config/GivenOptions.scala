@@ -78,10 +78,19 @@ private[config] object GivenOptions {
     if (ofTable.isEmpty) all else ofTable
   }
 
-  /** @param instead by the same names, in any case */
+  /** @param instead of the same options, under any of their names and in any case */
   def replaced(options: Map[String, String], instead: Map[String, String]): Map[String, String] = {
-    val names = instead.keySet.map(lower)
-    withoutProperties(options).filterNot { case (key, _) => names(lower(key)) } ++ instead
+    val names = instead.keySet.map(canonical)
+    withoutProperties(options).filterNot { case (key, _) => names(canonical(key)) } ++ instead
+  }
+
+  private def canonical(key: String): String = {
+    def documented(option: String) = known.get(lower(option)).fold(option)(_.name)
+    lower(key match {
+      case StreamParameterKey(_, _)  => key
+      case StreamKey(stream, option) => keyFor(stream, documented(option))
+      case _                         => documented(key)
+    })
   }
 
   /** @param side for reading or for writing */

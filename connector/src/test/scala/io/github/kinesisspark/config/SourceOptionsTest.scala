@@ -337,6 +337,21 @@ class SourceOptionsTest extends AnyFunSuite {
     )
   }
 
+  test("an option takes the place of the same one under another name or spelling") {
+    def replaced(before: (String, String), instead: (String, String)) =
+      SourceOptions.parse(Map("streamName" -> "Events", before), Map(instead)).streams.head
+    for (
+      (before, instead) <- Seq(
+        "initialPosition"               -> "startingPosition",
+        "startingPosition"              -> "InitialPosition",
+        "stream.Events.initialPosition" -> "stream.events.startingPosition"
+      )
+    )
+      assert(
+        replaced(before -> "TRIM_HORIZON", instead -> "LATEST").startingPosition.contains(StartingPosition.Latest)
+      )
+  }
+
   test("connection options are parsed, and the same for all streams") {
     val options = parse(
       "streamName"     -> "a,b",
