@@ -64,8 +64,11 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
     * @param region as [[Regions.resolve]] found it
     * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
     */
-  def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease =
-    new ClientLease(shared.lease((options, region, kind)), options.retries, Regions.isAws(options.endpoint, region))
+  def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
+    val endpoint = Endpoints.of(options, region)
+    val lease    = shared.lease((options.copy(endpoint = endpoint), region, kind))
+    new ClientLease(lease, options.retries, Regions.isAws(endpoint, region))
+  }
 }
 
 object KinesisClients {
@@ -107,15 +110,15 @@ object KinesisClients {
       KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)
     ClientKind.configure(builder, options.endpoint, options.connection)
     // No limit on the time of a whole call here: it would end subscriptions.
-    builder.overrideConfiguration(
-      ClientKind
-        .named(options.connection)
-        .toBuilder
-        .retryStrategy(AwsRetryStrategy.doNotRetry())
-        .addExecutionInterceptor(success)
-        .addExecutionInterceptor(ResponseFilter.Interceptor)
-        .build()
-    )
+    val overrides = ClientKind
+      .named(options.connection)
+      .toBuilder
+      .retryStrategy(AwsRetryStrategy.doNotRetry())
+      .addExecutionInterceptor(success)
+      .addExecutionInterceptor(ResponseFilter.Interceptor)
+    // Otherwise the SDK looks for an endpoint in the default profile.
+    Regions.profileOf(options.credentials).foreach(overrides.defaultProfileName(_))
+    builder.overrideConfiguration(overrides.build())
     new SharedClient(withCredentials(builder.build(), cache), success, cache)
   }
 

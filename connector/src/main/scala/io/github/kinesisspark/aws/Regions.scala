@@ -61,7 +61,8 @@ object Regions {
   private[aws] def isAws(endpoint: Option[URI], region: String): Boolean =
     endpoint.forall(_.getHost.endsWith("." + dnsSuffix(region)))
 
-  @tailrec private def profileOf(credentials: CredentialsOptions): Option[String] = credentials match {
+  /** The profile among the options. */
+  @tailrec private[aws] def profileOf(credentials: CredentialsOptions): Option[String] = credentials match {
     case CredentialsOptions.Profile(name)                => Some(name)
     case CredentialsOptions.AssumeRole(base, _, _, _, _) => profileOf(base)
     case _                                               => None

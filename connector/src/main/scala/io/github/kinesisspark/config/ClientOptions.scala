@@ -32,7 +32,9 @@ object ClientOptions extends OptionGroup(OptionScope.Both, perStream = true) {
   val endpoint: Opt[Option[URI]] = optional(
     "endpoint",
     OptionValue.endpoint,
-    doc = "The address of the service instead of the region's own: a VPC endpoint or a local server."
+    doc =
+      "The address of the service instead of the region's own: a VPC endpoint or a local server. Left out, AWS_ENDPOINT_URL_KINESIS, " +
+        "AWS_ENDPOINT_URL or the profile may name it."
   )
 }
 

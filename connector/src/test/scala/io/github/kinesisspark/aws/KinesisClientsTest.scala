@@ -15,6 +15,7 @@ import com.sun.net.httpserver.HttpServer
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import scala.concurrent.duration._
+import scala.jdk.OptionConverters._
 import scala.util.Using
 
 class KinesisClientsTest extends AnyFunSuite {
@@ -327,6 +328,46 @@ class KinesisClientsTest extends AnyFunSuite {
       assert(!other.success.isThere)
       other.close()
     } finally server.close()
+  }
+
+  /** Of a client with a profile, on a machine whose default profile names an endpoint. */
+  private def leased[A](kind: ClientKind, settings: String)(test: ClientLease => A): A =
+    Using.resource(new AwsHome(new URI("http://127.0.0.1:1"))) { home =>
+      home.keys("default", "id", "secret", "token", "endpoint_url = http://127.0.0.1:1")
+      val own =
+        ClientOptions(None, None, CredentialsOptions.Profile(home.keys("own", "id", "secret", "token", settings)))
+      Using.resource(KinesisClients.ofJvm.lease(own, "eu-west-1", kind))(test)
+    }
+
+  /** What the SDK reads like AWS_ENDPOINT_URL_KINESIS. */
+  private def inEnvironment[A](endpoint: URI)(test: => A): A = {
+    System.setProperty("aws.endpointUrlKinesis", endpoint.toString)
+    try test
+    finally System.clearProperty("aws.endpointUrlKinesis"): Unit
+  }
+
+  test("an endpoint of the machine is that of the options' profile, unless the environment has one") {
+    def called(settings: String) = leased(ClientKind.Calls, settings) { lease =>
+      lease.isAws -> lease.client.serviceClientConfiguration.endpointOverride.toScala
+    }
+    assert(called("") == (true                                      -> None))
+    assert(called("endpoint_url = http://localhost:4567") == (false -> Some(new URI("http://localhost:4567"))))
+    inEnvironment(new URI("http://localhost:4568")) {
+      assert(called("endpoint_url = http://localhost:4567") == (false -> Some(new URI("http://localhost:4568"))))
+    }
+  }
+
+  test("a client for subscriptions speaks HTTP/2 at once with a cleartext endpoint of the environment") {
+    Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { server =>
+      server.setSoTimeout(20000)
+      inEnvironment(new URI(s"http://127.0.0.1:${server.getLocalPort}"))(leased(ClientKind.Subscriptions, "") { lease =>
+        val call = lease.client.describeLimits()
+        Using.resource(server.accept()) { socket =>
+          assert(new String(socket.getInputStream.readNBytes(14), US_ASCII) == "PRI * HTTP/2.0")
+        }
+        call.cancel(true)
+      })
+    }
   }
 
   test("polling and subscriptions use separate clients") {
