@@ -102,7 +102,7 @@ class EnhancedFanOut:
         "efo.consumerArn.<stream>",
         tuple_of(_CONSUMER_ARN, "a list of ARNs"),
         default=(),
-        write=lambda _, arns: _by_stream(arns),
+        write=lambda _, arns: {f"efo.consumerArn.{stream_of(arn)}": arn for arn in arns},
         gather=_of_streams,
     )
     deregister_on_stop: Deregistration = option(
@@ -185,12 +185,9 @@ def stream_of(consumer_arn: str) -> str:
     return consumer_arn.partition("/consumer/")[0]
 
 
-def _by_stream(arns: tuple[str, ...]) -> dict[str, str]:
-    """Each by its stream's name; where two streams have one name, by the stream's ARN."""
-    names = [stream_of(arn).rpartition("/")[2] for arn in arns]
-    return {
-        f"efo.consumerArn.{name if names.count(name) == 1 else stream_of(arn)}": arn for name, arn in zip(names, arns)
-    }
+def by_stream_name(options: Mapping[str, str]) -> dict[str, str]:
+    """The options, with consumers by the names of their streams: of a stream given by name, the connector has no ARN."""
+    return {re.sub(r"^(efo\.consumerArn\.).*/", r"\1", name): text for name, text in options.items()}
 
 
 __all__ = ["Deregistration", "EnhancedFanOut", "Polling", "RecordPublisher", "Registration"]

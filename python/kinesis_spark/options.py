@@ -55,7 +55,15 @@ from kinesis_spark.credentials import (
     take_role,
 )
 from kinesis_spark.errors import InvalidOptionError
-from kinesis_spark.fan_out import RECORD_PUBLISHER, EnhancedFanOut, Polling, RecordPublisher, stream_of, take_publisher
+from kinesis_spark.fan_out import (
+    RECORD_PUBLISHER,
+    EnhancedFanOut,
+    Polling,
+    RecordPublisher,
+    by_stream_name,
+    stream_of,
+    take_publisher,
+)
 from kinesis_spark.position import Position, Positions
 from kinesis_spark.retries import Retries, SourceCall, encoded_retries, retries_of, take_retries
 
@@ -245,7 +253,9 @@ class KinesisOptions:
 
         It holds static keys, for the connector needs them, but no `repr` of it or of a copy shows them.
         """
-        options = encoded(self) | encoded(self.record_publisher) | encoded(self.credentials) | encoded(self.role)
+        publisher = encoded(self.record_publisher)
+        options = encoded(self) | (by_stream_name(publisher) if self.stream_arn is None else publisher)
+        options |= encoded(self.credentials) | encoded(self.role)
         options |= encoded(self.connection) | encoded_retries(self.retries)
         for stream in self.per_stream:
             options.update(stream.to_dict())
@@ -272,16 +282,18 @@ class KinesisOptions:
         publisher = self.record_publisher
         if not isinstance(publisher, EnhancedFanOut):
             return
-        consumed = {stream_of(arn) for arn in publisher.consumer_arns}
-        strange = [arn for arn in consumed if arn not in arns and arn.rpartition("/")[2] not in names]
+        of = [stream_of(arn) for arn in publisher.consumer_arns]
+        consumed = of if arns else [arn.rpartition("/")[2] for arn in of]
+        strange = [stream for stream in consumed if stream not in names + arns]
         require(
             not strange,
             "consumer_arns",
             ", ".join(strange),
             f"consumers of the streams that are read: {', '.join(names + arns)}",
         )
-        with_consumer = consumed | {arn.rpartition("/")[2] for arn in consumed}
-        without = [stream for stream in names + arns if stream not in with_consumer]
+        once = len({*consumed}) == len(consumed)
+        require(once, "consumer_arns", ", ".join(publisher.consumer_arns), "one consumer for each stream")
+        without = [stream for stream in names + arns if stream not in consumed]
         if without and (publisher.consumer_name is None or publisher.registration == "none"):
             raise InvalidOptionError(
                 f"record_publisher has no consumer for {', '.join(without)}: give one's ARN in consumer_arns, or a "

@@ -81,6 +81,12 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
     assert options[f"efo.consumerArn.{elsewhere}"] == f"{elsewhere}/consumer/app:2"
 
 
+def test_a_consumer_of_one_of_two_streams_of_a_name_is_passed_by_stream_arn() -> None:
+    elsewhere = STREAM.replace("eu-west-1", "us-east-1")
+    options = handed(EnhancedFanOut("app", consumer_arns=[ORDERS]), stream_name=None, stream_arn=(STREAM, elsewhere))
+    assert {name for name in options if name.startswith("efo.consumerArn")} == {f"efo.consumerArn.{STREAM}"}
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -95,6 +101,10 @@ def test_consumer_arns_are_passed_by_stream_arn_if_stream_names_are_equal() -> N
         (lambda: EnhancedFanOut(consumer_arns=(STREAM,)), "a consumer's ARN"),
         (lambda: EnhancedFanOut(consumer_arns=ORDERS), "a list of ARNs"),
         (lambda: EnhancedFanOut(consumer_arns=(ORDERS, f"{STREAM}/consumer/b:1")), "one consumer for each stream"),
+        (
+            lambda: handed(EnhancedFanOut(consumer_arns=(ORDERS, ORDERS.replace("eu-west-1", "us-east-1")))),
+            "one consumer for each stream",
+        ),
         (lambda: handed(EnhancedFanOut(consumer_arns=(ORDERS,)), stream_name=("orders", "refunds")), "refunds"),
         (
             lambda: handed(
