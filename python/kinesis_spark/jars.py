@@ -24,7 +24,8 @@ def connector_jar() -> Path:
     """The connector JAR that came with this package, for the Spark of this environment.
 
     Raises:
-        JarMissingError: if the package has none for this Spark, or is a source tree, or an installation that lost it.
+        JarMissingError: if the package has none for this Spark, or is a source tree, or an installation that lost it,
+            or if PySpark is not installed.
     """
     return _bundled(
         _JARS,
@@ -135,7 +136,13 @@ def is_classic(spark: SparkSession) -> bool:
 
 def _artifact() -> str:
     """The connector for the Spark of this environment, by its Maven name."""
-    import pyspark
+    try:
+        import pyspark
+    except ModuleNotFoundError:
+        raise JarMissingError(
+            "PySpark is not installed here, and its version decides which connector JAR fits. Install it in the "
+            'version of the cluster: pip install "pyspark>=3.5,<5".'
+        ) from None
 
     home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
     # Like spark-core_2.12-3.5.9.jar. An installation without JARs, as for Spark Connect, has PySpark's version alone.

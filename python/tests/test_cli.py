@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -278,11 +279,23 @@ def test_a_checkpoint_on_another_file_system_is_read_by_the_session(spark: Spark
             last_committed(absent)
 
 
-def test_a_checkpoint_on_another_file_system_without_pyspark_says_that_it_needs_a_session(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def no_pyspark(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if PySpark were not installed."""
     for name in [name for name in sys.modules if name.split(".")[0] == "pyspark"]:
         monkeypatch.setitem(sys.modules, name, None)
+    installed = metadata.version
+
+    def version(name: str) -> str:
+        if name == "pyspark":
+            raise metadata.PackageNotFoundError(name)
+        return installed(name)
+
+    monkeypatch.setattr(metadata, "version", version)
+
+
+@pytest.mark.usefixtures("no_pyspark")
+def test_a_checkpoint_on_another_file_system_without_pyspark_says_that_it_needs_a_session() -> None:
     with pytest.raises(InvalidOptionError, match="a Spark session, and there is none: PySpark isn't installed here"):
         last_committed("s3a://bucket/checkpoint")
 
@@ -341,6 +354,24 @@ def test_a_doctor_reports_a_missing_stream_once(run: Run) -> None:
     checks = doctor(run, stream="absent")
     assert "There is no stream absent" in checks["DescribeStreamSummary"]["advice"]
     assert checks["ListShards"]["found"] == checks["GetRecords"]["found"] == "needs the stream"
+
+
+@pytest.mark.usefixtures("no_pyspark")
+def test_a_doctor_without_pyspark_makes_the_checks_that_need_no_spark() -> None:
+    arguments = ["doctor", "events", "--endpoint", "http://127.0.0.1:1", "--output", "json"]
+    result = CliRunner().invoke(kinesis_spark, arguments)
+    checks = {check["check"]: check for check in map(json.loads, result.stdout.splitlines())}
+    assert checks["PySpark"]["found"] == "not installed here"
+    assert "PySpark is not installed here" in checks["connector JAR"]["advice"]
+    assert checks["Spark session"]["found"] == "needs PySpark and connector JAR"
+    assert "region" in checks
+
+
+@pytest.mark.usefixtures("no_pyspark")
+def test_the_path_of_the_jar_is_not_printed_without_pyspark() -> None:
+    result = CliRunner().invoke(kinesis_spark, ["jar"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("Error: PySpark is not installed here")
 
 
 def test_a_doctor_reports_all_that_is_missing_on_a_bare_machine(
