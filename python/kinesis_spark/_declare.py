@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from kinesis_spark._kinds import Kind
+from kinesis_spark._kinds import Kind, Secret
 from kinesis_spark.errors import InvalidOptionError
 
 if TYPE_CHECKING:
@@ -176,7 +176,10 @@ def encoded(instance: object | None) -> dict[str, str]:
 
 
 class Given:
-    """Options as texts by name, in any case, of which each is taken once; a secret stays one."""
+    """Options as texts by name, in any case, of which each is taken once.
+
+    A secret stays one, and spaces around a text don't count.
+    """
 
     def __init__(self, options: Mapping[str, str]) -> None:
         """Of one query.
@@ -190,7 +193,8 @@ class Given:
                 raise InvalidOptionError(f"Option {name!r}: name and value must be texts, as to_dict() writes them.")
             if name.lower() in self._left:
                 raise InvalidOptionError(f"Option {name!r} is given twice, in upper and lower case.")
-            self._left[name.lower()] = (name, text)
+            value = text.strip()
+            self._left[name.lower()] = (name, Secret(value) if isinstance(text, Secret) else value)
 
     def has(self, cls: type) -> bool:
         """Whether an option that the class declares itself is left."""

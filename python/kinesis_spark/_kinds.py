@@ -7,7 +7,7 @@ forms as the connector does.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -16,7 +16,7 @@ from kinesis_spark.errors import InvalidOptionError
 
 _Value = TypeVar("_Value")
 
-_MILLISECOND = timedelta(milliseconds=1)
+MILLISECOND = timedelta(milliseconds=1)
 _DURATION = re.compile(r"(?:\d+\s*[a-z]+\s*)+")
 _DURATION_PART = re.compile(r"(\d+)\s*([a-z]+)")
 _DURATION_UNITS = {
@@ -172,9 +172,19 @@ def is_stream_arn(text: object) -> bool:
     return isinstance(text, str) and _STREAM_ARN.fullmatch(text) is not None
 
 
+def meant_by(written: str, streams: Iterable[str]) -> list[str]:
+    """The streams, given by name or ARN, that a name or ARN in an option's name may mean.
+
+    Spark's maps may have lost the case of a key, so case decides only where there are several to choose from.
+    """
+    names = {stream: (stream, stream.rpartition("/")[2]) for stream in streams}
+    exact = [stream for stream, known in names.items() if written in known]
+    return exact or [s for s, known in names.items() if written.lower() in (name.lower() for name in known)]
+
+
 def write_duration(value: timedelta) -> str:
     """A duration as Spark's time strings have it: whole seconds where that is exact, else milliseconds."""
-    milliseconds = value // _MILLISECOND
+    milliseconds = value // MILLISECOND
     return f"{milliseconds // 1000}s" if milliseconds % 1000 == 0 else f"{milliseconds}ms"
 
 
@@ -222,13 +232,14 @@ def tuple_of(kind: type | Kind, expected: str) -> Kind:
     return Kind(read)
 
 
-def words(*choices: object) -> Kind:
+def words(*choices: str) -> Kind:
     """One of some words."""
-    expected = f"one of {', '.join(str(choice) for choice in choices)}"
+    expected = f"one of {', '.join(choices)}"
 
     def read(field: str, value: object) -> object:
-        require(value in choices, field, value, expected)
-        return value
+        word = value.lower() if isinstance(value, str) else value
+        require(word in choices, field, value, expected)
+        return word
 
     return Kind(read)
 
@@ -278,19 +289,19 @@ def _bytes_of(text: str) -> int | None:
     return None if parts is None or unit is None else int(parts.group(1)) * unit
 
 
-def duration(least: timedelta = _MILLISECOND, *, most: timedelta = timedelta.max, off: bool = False) -> Kind:
+def duration(least: timedelta = timedelta(0), *, most: timedelta = timedelta.max, off: bool = False) -> Kind:
     """A time of whole milliseconds: a timedelta, or a text such as "10 seconds", "15m" or "off" where `off` is one."""
     none = ", or off" if off else ""
     expected = (
-        f"a datetime.timedelta of whole milliseconds of at least {least / _MILLISECOND:g} ms"
-        f"{'' if most == timedelta.max else f' and at most {most / _MILLISECOND:g} ms'}, or a text such as "
+        f"a datetime.timedelta of whole milliseconds of at least {least / MILLISECOND:g} ms"
+        f"{'' if most == timedelta.max else f' and at most {most / MILLISECOND:g} ms'}, or a text such as "
         f'"10 seconds", "15m" or "500 ms"{none}'
     )
 
     def read(field: str, value: object) -> object:
         is_off = off and isinstance(value, str) and value.lower() == "off"
         time = timedelta(0) if is_off else _time_of(value) if isinstance(value, str) else value
-        whole = isinstance(time, timedelta) and not time % _MILLISECOND
+        whole = isinstance(time, timedelta) and not time % MILLISECOND
         require(whole and least <= time <= most, field, value, expected)  # type: ignore[operator]
         return time
 
@@ -300,7 +311,7 @@ def duration(least: timedelta = _MILLISECOND, *, most: timedelta = timedelta.max
 def _time_of(text: str) -> timedelta | None:
     lower = text.strip().lower()
     if lower.isascii() and lower.isdigit():
-        return int(lower) * _MILLISECOND
+        return int(lower) * MILLISECOND
     if _DURATION.fullmatch(lower) is None:
         return None
     parts = [(int(amount), _DURATION_UNITS.get(unit)) for amount, unit in _DURATION_PART.findall(lower)]

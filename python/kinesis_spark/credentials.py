@@ -146,7 +146,8 @@ class AssumedRole:
     https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html
 
     Attributes:
-        role_arn: the role, `arn:aws:iam::<12 digits>:role/<name>`.
+        role_arn: the role, `arn:aws:iam::<12 digits>:role/<name>`. It may be left out in general if streams have roles
+            of their own, and of a stream if there is a general one.
         external_id: what the role's trust policy asks for, or None.
         role_session_name: the name of the session in CloudTrail.
         role_chain: roles to assume before this one, each with the credentials of the one before. The external ID that
@@ -161,7 +162,7 @@ class AssumedRole:
         InvalidOptionError: for a value that STS would refuse.
     """
 
-    role_arn: str = option("roleArn", _ROLE_ARN)
+    role_arn: str | None = option("roleArn", _ROLE_ARN, default=None)
     external_id: str | None = option("externalId", _EXTERNAL_ID, default=None, aliases=("roleExternalId",))
     role_session_name: str = option("roleSessionName", _SESSION_NAME, default="kinesis-spark")
     role_chain: str | Sequence[str] | None = option("roleChain", several(_CHAINED_ROLE), default=None)
@@ -205,7 +206,7 @@ def take_role(given: Given) -> AssumedRole | None:
     """The role that options name, if they name one.
 
     Raises:
-        InvalidOptionError: if they lack its ARN, or for a value that can't be right.
+        InvalidOptionError: for a value that can't be right.
     """
     return given.take(AssumedRole) if given.has(AssumedRole) else None
 

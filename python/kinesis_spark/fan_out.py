@@ -6,11 +6,12 @@ https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Literal, Union, cast, get_args
 
-from kinesis_spark._declare import Given, option, read_fields, values
-from kinesis_spark._kinds import MOST_TAGS, TAGS, Kind, count, matching, require, tuple_of, words
+from kinesis_spark._declare import Given, option, read_fields, specs, values
+from kinesis_spark._kinds import MOST_TAGS, TAGS, Kind, count, matching, meant_by, require, tuple_of, words
 from kinesis_spark.errors import InvalidOptionError
 
 Registration = Literal["lazy", "eager", "none"]
@@ -32,7 +33,8 @@ _CONSUMER_ARN = matching(
 
 
 def _read_deregistration(field: str, value: object) -> object:
-    meant = {"true": True, "false": False}.get(value.lower(), value) if isinstance(value, str) else value
+    words = {"true": True, "false": False, "registered": "registered"}
+    meant = words.get(value.lower()) if isinstance(value, str) else value
     require(isinstance(meant, bool) or meant == "registered", field, value, '"registered", True or False')
     return meant
 
@@ -45,7 +47,7 @@ def _of_streams(arns: Mapping[str, str]) -> tuple[str, ...]:
     for stream, arn in arns.items():
         of = stream_of(arn)
         expected = f"a consumer of {stream}"
-        require(stream in (of, of.rpartition("/")[2]), f"efo.consumerArn.{stream}", arn, expected)
+        require(bool(meant_by(stream, [of])), f"efo.consumerArn.{stream}", arn, expected)
     return tuple(arns.values())
 
 
@@ -168,11 +170,18 @@ def take_publisher(given: Given, kind: str) -> RecordPublisher:
     kinds: dict[str, type[Polling] | type[EnhancedFanOut]] = {"polling": Polling, "efo": EnhancedFanOut}
     require(kind.lower() in kinds, "recordPublisher", kind, "polling or efo")
     publisher = given.take(kinds[kind.lower()])
-    if isinstance(publisher, Polling) and given.has(EnhancedFanOut):
-        raise InvalidOptionError(
-            "recordPublisher is polling, but options of efo were given. Leave them out, or set efo."
-        )
+    if isinstance(publisher, Polling):
+        _leave_out(given.take_fields(EnhancedFanOut))
     return publisher
+
+
+def _leave_out(fan_out: Mapping[str, object]) -> None:
+    """Read the options of fan-out, as the connector does, so that `recordPublisher` alone switches; they do nothing."""
+    for field, value in fan_out.items():
+        specs(EnhancedFanOut)[field].kind.read(field, value)
+    if fan_out:
+        names = ", ".join(specs(EnhancedFanOut)[field].name for field in fan_out)
+        warnings.warn(f"{names}: left out, because recordPublisher is polling.", stacklevel=4)
 
 
 def require_consumer_name(field: str, name: object) -> None:
@@ -186,7 +195,7 @@ def stream_of(consumer_arn: str) -> str:
 
 
 def by_stream_name(options: Mapping[str, str]) -> dict[str, str]:
-    """The options, with consumers by the names of their streams: of a stream given by name, the connector has no ARN."""
+    """The options with consumers by stream name: of a stream given by name, the connector has no ARN."""
     return {re.sub(r"^(efo\.consumerArn\.).*/", r"\1", name): text for name, text in options.items()}
 
 

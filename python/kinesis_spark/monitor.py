@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from kinesis_spark import _monitor_tables
 from kinesis_spark._declare import values
-from kinesis_spark._kinds import duration
+from kinesis_spark._kinds import MILLISECOND, duration
 from kinesis_spark.jars import is_classic
 from kinesis_spark.positions import offsets_of, progress_of
 
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 AlertKind = Literal["lag", "no progress", "failure"]
 
 _LOG = logging.getLogger(__name__)
-_DURATION = duration()
+_DURATION = duration(least=MILLISECOND)
 # Half a day of micro-batches of ten seconds: some 10 MB.
 _MOST_SAMPLES = 4320
 # Of these, the latest have their shards and executors: fifty shards take 15 kB.

@@ -33,6 +33,7 @@ from kinesis_spark._kinds import (
     count,
     duration,
     is_stream_arn,
+    meant_by,
     require,
     several,
     size,
@@ -185,7 +186,8 @@ class KinesisOptions:
         retries: how often and after which waits single calls are retried within that time, by the calls' names; those
             that aren't named keep their defaults.
         credentials: whose name to call AWS in; see `kinesis_spark.credentials`.
-        role: a role to assume with those credentials; None to call AWS with them as they are.
+        role: a role to assume with those credentials; None to call AWS with them as they are. Without a `role_arn` it
+            is what the roles of single streams leave out.
         connection: how AWS is reached: proxy, certificates, time limits and so on.
         cloud_watch: where the source's metrics are published; by default nowhere.
         per_stream: what differs for single streams.
@@ -209,9 +211,7 @@ class KinesisOptions:
     max_bytes_per_trigger: int | str | None = option("maxBytesPerTrigger", size(), default=None)
     min_records_per_trigger: int | None = option("minRecordsPerTrigger", count(), default=None)
     max_trigger_delay: timedelta | str = option("maxTriggerDelay", duration(), default=timedelta(minutes=15))
-    max_shard_skew: timedelta | str = option(
-        "maxShardSkew", duration(least=timedelta(0), off=True), default=timedelta(seconds=10)
-    )
+    max_shard_skew: timedelta | str = option("maxShardSkew", duration(off=True), default=timedelta(seconds=10))
     shard_discovery_interval: timedelta | str = option(
         "shardDiscoveryInterval", duration(least=_LEAST_DISCOVERY), default=timedelta(seconds=10)
     )
@@ -238,6 +238,7 @@ class KinesisOptions:
         found = type(self.cloud_watch).__name__
         require(isinstance(self.cloud_watch, CloudWatch), "cloud_watch", found, "a CloudWatch")
         self._check_per_stream(names, arns)
+        check_roles(self.role, self.per_stream)
         self._check_record_publisher(names, arns)
 
     def replace(self, **changes: Unpack[SourceArguments]) -> KinesisOptions:
@@ -266,7 +267,8 @@ class KinesisOptions:
         """The options that `to_dict` wrote, or that a configuration has, with the names of `spark.readStream.option`.
 
         Args:
-            options: texts by name; names in any case.
+            options: texts by name; names in any case. Those of fan-out are checked and left out, with a warning, where
+                `recordPublisher` is polling.
 
         Raises:
             InvalidOptionError: for an unknown name, a value that can't be right, or options that contradict each other.
@@ -304,9 +306,9 @@ class KinesisOptions:
         meant: list[str] = []
         for stream in self.per_stream:
             found = stream.stream
-            read = [given for given in names + arns if found in (given, given.rpartition("/")[2])]
+            read = meant_by(found, names + arns)
             require(len(read) > 0, "per_stream", found, f"one of the streams that are read: {', '.join(names + arns)}")
-            require(len(read) == 1, "per_stream", found, f"its ARN, as several have the name: {', '.join(read)}")
+            require(len(read) == 1, "per_stream", found, f"its ARN or exact name, as it may be {' or '.join(read)}")
             meant += read
         twice = sorted({stream for stream in meant if meant.count(stream) > 1})
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
@@ -367,6 +369,22 @@ def take_access(given: Given, calls: object) -> dict[str, Any]:
         "connection": given.take(Connection),
         "per_stream": take_per_stream(given),
     }
+
+
+def check_roles(general: AssumedRole | str | None, per_stream: Sequence[StreamOptions]) -> None:
+    """Refuse what belongs to a role where no role is assumed.
+
+    Raises:
+        InvalidOptionError: if an ARN is missing, of the stream's own role or the general one.
+    """
+    if general is not None and cast("AssumedRole", general).role_arn is not None:
+        return
+    own = {stream.stream: cast("AssumedRole", stream.role) for stream in per_stream if stream.role is not None}
+    without = [f"role of {stream}" for stream, role in own.items() if role.role_arn is None]
+    if general is not None and not own:
+        without = ["role"]
+    if without:
+        raise InvalidOptionError(f"{without[0]}: role_arn is missing. Give the role to assume, too.")
 
 
 def take_per_stream(given: Given) -> tuple[StreamOptions, ...]:

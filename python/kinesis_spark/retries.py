@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal, cast, get_args
 
 from kinesis_spark._declare import Given, did_you_mean, encoded, keyword_values, option, read_fields
-from kinesis_spark._kinds import ByName, Kind, count, duration, number, require
+from kinesis_spark._kinds import MILLISECOND, ByName, Kind, count, duration, number, require
 
 CredentialsCall = Literal[
     "AssumeRole", "AssumeRoleWithWebIdentity", "GetRoleCredentials", "CreateToken", "CreateOAuth2Token"
@@ -46,8 +46,8 @@ class Retries:
     """
 
     max_retries: int | None = option("maxRetries", count(least=0), default=None)
-    backoff_base: timedelta | str | None = option("backoff.base", duration(), default=None)
-    backoff_max: timedelta | str | None = option("backoff.max", duration(), default=None)
+    backoff_base: timedelta | str | None = option("backoff.base", duration(least=MILLISECOND), default=None)
+    backoff_max: timedelta | str | None = option("backoff.max", duration(least=MILLISECOND), default=None)
     backoff_exp_const: float | None = option("backoff.expConst", number(least=1), default=None)
 
     def __post_init__(self) -> None:

@@ -15,6 +15,7 @@ from kinesis_spark._declare import Given, encoded, keyword_values, option, plain
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
+    MILLISECOND,
     REGION,
     STREAM_ARN,
     STREAM_NAME,
@@ -30,7 +31,7 @@ from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import FORMAT, require_jar
-from kinesis_spark.options import ACCESS, StreamOptions, take_access
+from kinesis_spark.options import ACCESS, StreamOptions, check_roles, take_access
 from kinesis_spark.retries import Retries, SinkCall, encoded_retries, retries_of
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class KinesisSinkOptions:
     retries: Mapping[SinkCall, Retries] | None = plain(retries_of(SinkCall), default=None)
     writer_buffer_size: int | str = option("writerBufferSize", size(least=_LEAST_BUFFER), default=32 * 1024 * 1024)
     max_in_flight_calls: int = option("maxInFlightCalls", count(), default=8)
-    linger: timedelta | str | None = option("linger", duration(), default=None)
+    linger: timedelta | str | None = option("linger", duration(least=MILLISECOND), default=None)
     credentials: Credentials = plain(CREDENTIALS, default=DefaultCredentials())
     role: AssumedRole | str | None = plain(ROLE, default=None)
     connection: Connection = plain(CONNECTION, default=Connection())
@@ -114,6 +115,7 @@ class KinesisSinkOptions:
         for own in self.per_stream:
             if own.starting_position is not None or own.ending_position is not None:
                 raise InvalidOptionError(f"per_stream: a sink has no positions, and those of {own.stream} have one.")
+        check_roles(self.role, self.per_stream)
 
     def replace(self, **changes: Unpack[SinkArguments]) -> KinesisSinkOptions:
         """The same options except for some, checked again.

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any, get_args, get_type_hints
 
 import pytest
+from pyspark.errors import IllegalArgumentException
 from pyspark.sql import SparkSession
 
 from kinesis_spark import (
@@ -292,3 +293,88 @@ def test_sink_options_match_the_connector_s_in_name_type_default_and_doc(jvm_sin
         kind = str if name in ("streamName", "streamArn") else PYTHON_TYPE.get(name, of_type)
         assert bare_type(cls, field) == kind, name
         assert f"        {field}: " in (cls.__doc__ or ""), name
+
+
+ORDERS = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+OTHER = ORDERS.replace("eu-west-1", "us-east-1")
+CONSUMER = f"{ORDERS}/consumer/app:1525898737"
+ROLE = "arn:aws:iam::123456789012:role/reader"
+OF_ORDERS, OF_SEVERAL = {"streamName": "orders"}, {"streamName": "orders,refunds"}
+FAN_OUT = {"recordPublisher": "efo", "efo.consumerName": "app"}
+
+
+def parse_in_jvm(spark: SparkSession, options: type, given: Mapping[str, str]) -> str:
+    """The connector's own options, as text.
+
+    Raises:
+        IllegalArgumentException: for options that the connector refuses.
+    """
+    jvm = spark._jvm
+    assert jvm is not None
+    config = jvm.io.github.kinesisspark.config
+    parser = config.SourceOptions if options is KinesisOptions else config.SinkOptions
+    return str(parser.parse(jvm.org.apache.spark.api.python.PythonUtils.toScalaMap(dict(given))))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        OF_ORDERS | FAN_OUT | {"efo.registration": "EAGER", "efo.deregisterOnStop": "Registered"},
+        OF_ORDERS | {"recordPublisher": "EFO", "efo.registration": "None", "efo.consumerArn.ORDERS": CONSUMER},
+        OF_ORDERS | {"maxRetryDuration": "0", "maxTriggerDelay": "0"},
+        OF_ORDERS | {"maxTriggerDelay": " 5 minutes ", "failOnDataLoss": " False", "startingPosition": " latest "},
+        OF_ORDERS | {"region": "eu-west-1 ", "accessKeyId": " id ", "secretAccessKey": " secret "},
+        OF_SEVERAL | {"stream.orders.roleArn": ROLE, "roleSessionName": "nightly", "externalId": "ext"},
+        OF_SEVERAL | {"stream.orders.roleArn": ROLE, "roleTags": "team=data"},
+        OF_SEVERAL | {"roleArn": ROLE, "stream.refunds.externalId": "ext"},
+        OF_ORDERS | FAN_OUT | {"recordPublisher": "polling", "efo.tags": "team=data", "polling.callsPerSecond": "2"},
+        {"streamName": "Orders,refunds", "stream.orders.region": "eu-west-1"},
+        {"streamName": "Orders,orders", "stream.orders.region": "eu-west-1"},
+        {"streamArn": ORDERS, "stream.ORDERS.endpoint": "http://127.0.0.1:1"},
+        {"streamArn": f"{ORDERS},{OTHER}", **FAN_OUT, f"efo.consumerArn.{ORDERS}": CONSUMER},
+    ],
+    ids=str,
+)
+@pytest.mark.filterwarnings("ignore:.*left out, because recordPublisher is polling")
+def test_python_means_what_the_connector_means_by_the_options_of_a_source(
+    spark: SparkSession, given: dict[str, str]
+) -> None:
+    written = KinesisOptions.from_dict(given).to_dict()
+    assert parse_in_jvm(spark, KinesisOptions, written) == parse_in_jvm(spark, KinesisOptions, given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        OF_ORDERS | {"badRecords": "SKIP", "maxRetryDuration": "0ms"},
+        OF_ORDERS | {"stream.refunds.roleArn": ROLE, "externalId": "ext"},
+        {"streamName": " orders ", "ordered": "TRUE "},
+    ],
+    ids=str,
+)
+def test_python_means_what_the_connector_means_by_the_options_of_a_sink(
+    spark: SparkSession, given: dict[str, str]
+) -> None:
+    written = KinesisSinkOptions.from_dict(given).to_dict()
+    assert parse_in_jvm(spark, KinesisSinkOptions, written) == parse_in_jvm(spark, KinesisSinkOptions, given)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        OF_ORDERS | {"linger": "0"},
+        OF_ORDERS | {"externalId": "ext"},
+        OF_SEVERAL | {"stream.orders.externalId": "ext", "stream.refunds.roleArn": ROLE},
+        OF_ORDERS | {"efo.registration": "later"},
+        OF_ORDERS | {"efo.consumerArn.refunds": CONSUMER},
+        OF_ORDERS | {"getRecords.backoff.base": "0"},
+        {"streamName": "Orders,oRders", "stream.orders.region": "eu-west-1"},
+    ],
+    ids=str,
+)
+def test_python_and_connector_refuse_the_same_options(spark: SparkSession, given: dict[str, str]) -> None:
+    options = KinesisSinkOptions if "linger" in given else KinesisOptions
+    with pytest.raises(IllegalArgumentException, match="KINESIS_INVALID_OPTION"):
+        parse_in_jvm(spark, options, given)
+    with pytest.raises(InvalidOptionError):
+        options.from_dict(given)

@@ -589,9 +589,10 @@ def test_options_from_what_to_dict_wrote_are_the_same(options: KinesisOptions | 
         (STREAM | {"maxRecordsPerTrigger": 1}, "'maxRecordsPerTrigger': name and value must be texts"),
         (STREAM | {"maxRecordsPerTrigger": "0"}, "max_records_per_trigger='0' is not valid"),
         (STREAM | {"recordPublisher": "kpl"}, "recordPublisher='kpl' is not valid"),
-        (STREAM | {"efo.consumerName": "app", "polling.callsPerSecond": "2"}, "but options of efo were given"),
+        (STREAM | {"efo.registration": "later"}, "registration='later' is not valid"),
         (STREAM | {"recordPublisher": "efo", "efo.consumerArn.refunds": CONSUMER}, "a consumer of refunds"),
-        (STREAM | {"externalId": "abc"}, "Option 'roleArn' is missing"),
+        (STREAM | {"externalId": "abc"}, "role: role_arn is missing"),
+        (STREAM | {"stream.orders.externalId": "abc", "externalId": "abc"}, "role of orders: role_arn is missing"),
         (STREAM | {"accessKeyId": SECRETS[0]}, "Option 'secretAccessKey' is missing"),
         (STREAM | {"awsAccessKey": SECRETS[0]}, "Option 'secretAccessKey' is missing"),
         (
@@ -609,6 +610,13 @@ def test_a_dict_that_no_options_can_be_made_of_is_refused(given: dict[str, Any],
         KinesisOptions.from_dict(given)
     assert message in str(refused.value)
     assert not [secret for secret in SECRETS if secret in str(refused.value)]
+
+
+def test_options_of_fan_out_are_left_out_with_a_warning_while_polling() -> None:
+    given = STREAM | {"efo.consumerName": "app", "efo.tags": "team=data", "polling.callsPerSecond": "2"}
+    with pytest.warns(UserWarning, match=r"^efo.consumerName, efo.tags: left out, because recordPublisher is polling"):
+        options = KinesisOptions.from_dict(given)
+    assert options == KinesisOptions(stream_name="orders", record_publisher=Polling(2))
 
 
 def test_options_are_read_by_their_aliases_in_general_and_of_one_stream() -> None:

@@ -74,7 +74,7 @@ def test_every_sink_option_is_passed_to_spark() -> None:
         {"aggregate_size": 100, "aggregate": True},
         {"aggregate_size": 2 * 1024 * 1024, "aggregate": True},
         {"aggregate_size": 100 * 1024},
-        {"max_retry_duration": timedelta(0)},
+        {"max_retry_duration": timedelta(milliseconds=-1)},
         {"writer_buffer_size": 1000},
         {"max_in_flight_calls": 0},
         {"linger": timedelta(0)},

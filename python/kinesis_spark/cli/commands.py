@@ -7,7 +7,6 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from datetime import timedelta
 from typing import Any, BinaryIO, TypeVar
 
 import click
@@ -146,7 +145,7 @@ def consumers(
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
         client = target.client()
-        age = duration(least=timedelta(0)).read("--older-than", older_than or "0s")
+        age = duration().read("--older-than", older_than or "0s")
         found = service.old_consumers(client, target, prefix, age)
         if deregister and found:
             names = ", ".join(c["ConsumerName"] for c in found)
