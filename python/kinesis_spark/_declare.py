@@ -159,6 +159,18 @@ def groups(cls: type) -> Mapping[str, tuple[str, type]]:
     return {f.name: (f.metadata[_GROUP], type(f.default)) for f in _fields(cls) if _GROUP in f.metadata}
 
 
+def option_names(cls: type, prefix: str = "") -> list[str]:
+    """The names and aliases of the options that a class declares itself and in its groups."""
+    own = [prefix + name for spec in specs(cls).values() for name in spec.names]
+    return own + [name for inside, kind in groups(cls).values() for name in option_names(kind, f"{prefix}{inside}.")]
+
+
+def pattern_of(names: Iterable[str]) -> str:
+    """A regular expression of options' names, in which anything stands for what differs."""
+    fixed = [name.partition("<") for name in names]
+    return "|".join(re.escape(name) + (".+" if several else "") for name, several, _ in fixed)
+
+
 def encoded(instance: object | None) -> dict[str, str]:
     """The options of an instance as Spark wants them; those left at their default are left out. None has none."""
     options: dict[str, str] = {}
@@ -245,7 +257,7 @@ class Given:
         Raises:
             InvalidOptionError: for the first that is left.
         """
-        options = [name for cls in known for spec in specs(cls).values() for name in spec.names]
+        options = [name for cls in known for name in option_names(cls)]
         for name, _ in self._left.values():
             raise InvalidOptionError(f"Unknown option '{name}'.{did_you_mean(name, options)}")
 

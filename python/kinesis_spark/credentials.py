@@ -179,13 +179,13 @@ class AssumedRole:
             require(lives <= _MOST_OF_CHAIN, "role_duration", lives, "an hour at most after role_chain, as AWS has it")
 
 
-_KINDS = (DefaultCredentials, ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials)
+KINDS = (DefaultCredentials, ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials)
 
 
 def _read_credentials(field: str, value: object) -> object:
     # Without the value, which may hold secrets.
-    expected = f"one of {', '.join(kind.__name__ for kind in _KINDS)}"
-    require(isinstance(value, _KINDS), field, type(value).__name__, expected)
+    expected = f"one of {', '.join(kind.__name__ for kind in KINDS)}"
+    require(isinstance(value, KINDS), field, type(value).__name__, expected)
     return value
 
 
@@ -195,7 +195,7 @@ def take_credentials(given: Given) -> Credentials:
     Raises:
         InvalidOptionError: if they name several kinds, or lack a part of one.
     """
-    named = [kind for kind in _KINDS if given.has(kind)]
+    named = [kind for kind in KINDS if given.has(kind)]
     if len(named) > 1:
         kinds = " and ".join(kind.__name__ for kind in named)
         raise InvalidOptionError(f"credentials: options of {kinds} were given. Give those of one kind.")

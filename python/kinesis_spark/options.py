@@ -18,10 +18,11 @@ from kinesis_spark._declare import (
     group,
     keyword_values,
     option,
+    option_names,
+    pattern_of,
     plain,
     read_fields,
     refuse_unknown,
-    specs,
 )
 from kinesis_spark._kinds import (
     BOOLEAN,
@@ -350,6 +351,9 @@ class SourceArguments(TypedDict, total=False):
 # What source and sink share: who calls AWS, how, and what differs for single streams.
 _CALLERS = (ProfileCredentials, StaticCredentials, CustomCredentials, WebIdentityCredentials, AssumedRole)
 ACCESS = (*_CALLERS, Connection)
+_OF_STREAM = pattern_of(name for cls in (StreamOptions, *_CALLERS) for name in option_names(cls))
+# The stream as written, and the option.
+OF_ONE_STREAM = re.compile(rf"stream\.(.+?)\.({_OF_STREAM})", re.IGNORECASE)
 
 
 def take_access(given: Given, calls: object) -> dict[str, Any]:
@@ -389,10 +393,7 @@ def check_roles(general: AssumedRole | str | None, per_stream: Sequence[StreamOp
 
 def take_per_stream(given: Given) -> tuple[StreamOptions, ...]:
     """The options of single streams: `stream.<name or ARN>.<option>`, in which a name may have dots."""
-    kinds = (StreamOptions, *_CALLERS)
-    fixed = [name.partition("<") for cls in kinds for spec in specs(cls).values() for name in spec.names]
-    names = "|".join(re.escape(name) + (".+" if several else "") for name, several, _ in fixed)
-    found = given.take_by_prefix(re.compile(rf"stream\.(.+?)\.({names})", re.IGNORECASE))
+    found = given.take_by_prefix(OF_ONE_STREAM)
     return tuple(StreamOptions._take(stream, own) for stream, own in found.items())  # noqa: SLF001
 
 

@@ -421,6 +421,54 @@ def test_iam_prints_the_policy_of_the_reference(use: str, heading: str) -> None:
     assert json.loads(result.stdout) == json.loads(documented)
 
 
+STREAM = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
+ROLE = "arn:aws:iam::444455556666:role/reader"
+
+
+def iam(*options: str) -> dict[str, Any]:
+    """The resource of each action that the command allows."""
+    arguments = [word for option in options for word in ("--option", option)]
+    result = CliRunner().invoke(kinesis_spark, ["iam", STREAM, *arguments])
+    assert result.exit_code == 0, result.output
+    return {action: s["Resource"] for s in json.loads(result.stdout)["Statement"] for action in s["Action"]}
+
+
+@pytest.mark.parametrize("stream", ["orders", "Orders", STREAM])
+def test_iam_takes_the_options_of_the_stream_itself(stream: str) -> None:
+    own = (f"stream.{stream}.roleArn={ROLE}", f"stream.{stream}.ROLETAGS=team=data")
+    allowed = iam("roleArn=arn:aws:iam::444455556666:role/other", *own, "roleSourceIdentity=alice")
+    actions = ("sts:AssumeRole", "sts:TagSession", "sts:SetSourceIdentity")
+    assert {action: allowed.get(action) for action in actions} == dict.fromkeys(actions, ROLE)
+
+
+def test_iam_leaves_out_the_options_of_another_stream() -> None:
+    assert iam(f"stream.refunds.roleArn={ROLE}", "stream.refunds.roleTags=team=data") == iam()
+
+
+def test_iam_prints_the_role_of_a_stream_whose_own_credentials_replace_a_general_web_identity() -> None:
+    general = (f"roleArn={ROLE}", "webIdentityTokenFile=/token")
+    assert "sts:AssumeRole" not in iam(*general)
+    assert iam(*general, "stream.orders.profile=production")["sts:AssumeRole"] == ROLE
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["efo.deregisterOnStop", "cloudWatch.namespace", "getRecords.maxRetries", "roleChain"],
+)
+def test_iam_takes_an_option_of_a_source_and_refuses_a_typing_error(name: str) -> None:
+    iam(f"{name}=false")
+    result = CliRunner().invoke(kinesis_spark, ["iam", STREAM, "--option", f"{name}s=false"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"Unknown option '{name}s'. Did you mean '{name}'?" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["stream.orders.roleArns", "stream.orders", "maxRecordsPerTrigger"])
+def test_iam_refuses_an_option_that_a_sink_does_not_have(name: str) -> None:
+    result = CliRunner().invoke(kinesis_spark, ["iam", STREAM, "--for", "sink", "--option", f"{name}=1"])
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert f"Unknown option '{name}'" in result.stderr
+
+
 def test_the_command_line_says_how_to_install_what_it_needs() -> None:
     script = "import sys; sys.modules['click'] = None; from kinesis_spark.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False)

@@ -17,7 +17,7 @@ from kinesis_spark._kinds import duration, is_stream_arn
 from kinesis_spark.cli import service
 from kinesis_spark.cli.doctor import examine
 from kinesis_spark.cli.offsets import last_committed
-from kinesis_spark.cli.policies import USES, Resources, policy, resource_policy
+from kinesis_spark.cli.policies import USES, Resources, options_of_stream, policy, resource_policy
 from kinesis_spark.cli.service import Target
 from kinesis_spark.errors import KinesisSparkError
 from kinesis_spark.jars import connector_jar
@@ -197,7 +197,12 @@ def lag(checkpoint: str, source: str | None, above: int | None, output: str, **o
 @click.option(
     "--for", "use", type=click.Choice(list(USES)), default="polling", show_default=True, help="What the query does."
 )
-@click.option("--option", "given", multiple=True, help="An option of the query, such as efo.deregisterOnStop=false.")
+@click.option(
+    "--option",
+    "given",
+    multiple=True,
+    help="An option of the query, such as efo.deregisterOnStop=false or stream.orders.roleArn=...",
+)
 @click.option("--consumer", help="The stream consumer's name, for fan-out; left out, that of efo.consumerName, or any.")
 @click.option("--key-arn", help="The KMS key's ARN, for an encrypted stream.")
 @click.option(
@@ -226,8 +231,6 @@ def iam(  # noqa: PLR0913  (one for each of its options)
     Nothing is called for a stream that is named by its ARN.
     """
     side, presets = USES[use]
-    options = {**presets, **dict(_name_and_value(text) for text in given)}
-    by_name = {name.lower(): value for name, value in options.items()}
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]
         arn = target.stream
@@ -235,13 +238,14 @@ def iam(  # noqa: PLR0913  (one for each of its options)
             region = target.session().region_name or "eu-west-1"
             arn = f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
             click.echo(f"The account {_ACCOUNT_OF_EXAMPLES} is a placeholder; name the stream by its ARN.", err=True)
-    named = (*by_name.get("rolechain", "").split(","), by_name.get("rolearn", ""))
+        options = options_of_stream(side, {**presets, **dict(_name_and_value(text) for text in given)}, arn)
+    named = (*options.get("rolechain", "").split(","), options.get("rolearn", ""))
     # In a chain an external ID may follow the role.
     roles = [role.split()[0] for role in named if role.strip()]
-    if "webidentitytokenfile" in by_name:
+    if "webidentitytokenfile" in options:
         # The first is assumed with a token, which needs no permission.
         roles = roles[1:]
-    resources = Resources(arn, consumer or by_name.get("efo.consumername", "*"), key_arn, roles)
+    resources = Resources(arn, consumer or options.get("efo.consumername", "*"), key_arn, roles)
     if principal is None:
         found = policy(side, options, resources)
     else:

@@ -5,9 +5,19 @@ docs/reference/iam.md is made of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
+
+from kinesis_spark._declare import did_you_mean, option_names, pattern_of
+from kinesis_spark._kinds import meant_by
+from kinesis_spark.credentials import KINDS
+from kinesis_spark.errors import InvalidOptionError
+from kinesis_spark.fan_out import EnhancedFanOut, Polling
+from kinesis_spark.options import ACCESS, OF_ONE_STREAM, KinesisOptions
+from kinesis_spark.retries import Retries, SinkCall, SourceCall, prefix_of
+from kinesis_spark.write import KinesisSinkOptions
 
 Side = Literal["source", "sink"]
 Resource = Literal["stream", "consumer", "key", "metrics", "role"]
@@ -117,6 +127,44 @@ class Resources:
             # It ends in the time of its registration.
             return [f"{self.stream}/consumer/{self.consumer}:*"]
         return list(self.roles) if of == "role" else [self.key] if self.key is not None else []
+
+
+_CLASSES: Mapping[Side, tuple[Sequence[type], object]] = {
+    "source": ((KinesisOptions, Polling, EnhancedFanOut, *ACCESS), SourceCall),
+    "sink": ((KinesisSinkOptions, *ACCESS), SinkCall),
+}
+_CREDENTIALS = re.compile(pattern_of(name for kind in KINDS for name in option_names(kind)), re.IGNORECASE)
+
+
+def options_of_stream(side: Side, options: Mapping[str, str], stream: str) -> dict[str, str]:
+    """The options that hold for one stream, by names in lower case: its own take the place of the general ones.
+
+    Args:
+        side: what the options are for.
+        options: as Spark has them.
+        stream: the stream's ARN.
+
+    Raises:
+        InvalidOptionError: for an unknown name.
+    """
+    classes, calls = _CLASSES[side]
+    names = [name for cls in classes for name in option_names(cls)]
+    names += [name for call in get_args(calls) for name in option_names(Retries, f"{prefix_of(call)}.")]
+    known = re.compile(pattern_of(names), re.IGNORECASE)
+    general: dict[str, str] = {}
+    own: dict[str, str] = {}
+    for name, value in options.items():
+        of_one = OF_ONE_STREAM.fullmatch(name)
+        if of_one is None and known.fullmatch(name) is None:
+            raise InvalidOptionError(f"Unknown option '{name}'.{did_you_mean(name, names)}")
+        if of_one is None:
+            general[name.lower()] = value
+        elif meant_by(of_one[1], [stream]):
+            own[of_one[2].lower()] = value
+    if any(_CREDENTIALS.fullmatch(name) for name in own):
+        # They replace the general ones as a whole.
+        general = {name: value for name, value in general.items() if _CREDENTIALS.fullmatch(name) is None}
+    return general | own
 
 
 def needed(side: Side, options: Mapping[str, str]) -> list[Permission]:
