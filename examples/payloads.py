@@ -1,6 +1,6 @@
-"""Writes orders as JSON, Avro or Protobuf to a stream, and reads them back.
+"""Writes orders as JSON, Avro or Protobuf to a stream of a local server, and reads them back.
 
-    python examples/payloads.py --stream orders --region eu-west-1 --payload json
+    python examples/payloads.py --payload json
     python examples/payloads.py --payload avro --by python
     spark-submit --packages org.apache.spark:spark-avro_2.13:<version> ... examples/payloads.py --payload avro
     spark-submit --packages org.apache.spark:spark-protobuf_2.13:<version> ... examples/payloads.py --payload protobuf
@@ -11,13 +11,14 @@ Python write and read the same bytes on any Spark, in functions that take longer
 
 from __future__ import annotations
 
+import argparse
 from typing import Any
 
-from orders import SCHEMA, arguments, service
+from orders import SCHEMA
 from pyspark.sql import Column, Row
 from pyspark.sql import functions as F  # noqa: N812
 
-from kinesis_spark import read_batch, session, write_batch
+from kinesis_spark import LocalKinesis, read_batch, session, write_batch
 
 AVRO = """
 {"type": "record", "name": "Order", "fields": [
@@ -110,7 +111,7 @@ def protobuf_in_python() -> tuple[Any, Any]:
 
 def main() -> None:
     """Write, read back, print, and end."""
-    parser = arguments(__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--payload", choices=["json", "avro", "protobuf"], default="json")
     parser.add_argument(
         "--by", choices=["spark", "python"], default="spark", help="Spark's module, or Python's package"
@@ -121,11 +122,11 @@ def main() -> None:
     orders = spark.range(1, 11).selectExpr(
         "int(id) AS order", "concat('customer-', id % 3) AS customer", "id / 2 AS total"
     )
-    with service(given, STREAM) as kinesis:
-        stream = given.stream or STREAM
-        write_batch(orders.select(encoded.alias("data"), F.col("customer").alias("partitionKey")), kinesis.sink(stream))
-        read = read_batch(spark, kinesis.source, stream_name=stream).select(decoded.alias("order")).select("order.*")
-        for row in read.orderBy("order").collect():
+    rows = orders.select(encoded.alias("data"), F.col("customer").alias("partitionKey"))
+    with LocalKinesis({STREAM: 1}) as kinesis:
+        write_batch(rows, kinesis.sink_options(STREAM))
+        read = read_batch(spark, kinesis.options(STREAM)).select(decoded.alias("order"))
+        for row in read.select("order.*").orderBy("order").collect():
             print(f"{given.payload}: order {row['order']} of {row['customer']}, total {row['total']}")
     spark.stop()
 

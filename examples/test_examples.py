@@ -108,11 +108,20 @@ def test_the_latest_order_of_each_customer_stays_when_batches_run_again(run: Run
 
 @pytest.mark.usefixtures("functions_run_in_this_python")
 @pytest.mark.parametrize(("payload", "by"), [("json", "spark"), ("avro", "python"), ("protobuf", "python")])
-def test_payloads_are_written_and_read_back(run: Run, kinesis: LocalKinesis, payload: str, by: str) -> None:
-    stream = f"payloads-in-{payload}"
-    kinesis.create_stream(stream)
-    printed = run("payloads.py", "--stream", stream, "--payload", payload, "--by", by)
+def test_payloads_are_written_and_read_back(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], payload: str, by: str
+) -> None:
+    play(monkeypatch, "payloads.py", "--payload", payload, "--by", by)
+    printed = capsys.readouterr().out
     assert numbers(rf"^{payload}: order (\d+) of customer-\d, total \d\.\d$", printed) == list(range(1, 11))
+
+
+def test_payloads_are_not_written_to_a_stream_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        play(monkeypatch, "payloads.py", "--stream", "orders", "--region", "eu-west-1")
+    assert "unrecognized arguments: --stream" in capsys.readouterr().err
 
 
 ROLE = "arn:aws:iam::222222222222:role/reader"
