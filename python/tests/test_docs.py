@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import marked
+import pyspark
 import pytest
 from patience import PATIENCE_S
 from pyspark.sql import SparkSession
@@ -146,3 +147,14 @@ def test_a_query_uses_the_permissions_and_reports_the_metrics_of_the_fan_out_pag
         name for names, meaning in listed for name in names if title != "Polling" or not meaning.startswith("Fan-out:")
     }
     assert sorted(seen.metrics) == sorted(expected)
+
+
+@pytest.mark.parametrize("page", ["declarative-pipelines.md", "spark-connect.md"])
+def test_a_spark_connect_server_starts_with_commands_that_pip_installs(page: str) -> None:
+    text = (ROOT / "docs" / "how-to" / page).read_text()
+    commands = set(re.findall(r"\b(spark-submit|spark-pipelines|[\w-]+\.sh)\b", text))
+    installed = {path.name for path in (Path(pyspark.__file__).parent / "bin").iterdir()}
+    assert "spark-submit" in commands
+    # spark-pipelines came with Spark 4.1.
+    assert commands - installed <= {"spark-pipelines"}
+    assert "whl[cli]" in text
