@@ -30,6 +30,13 @@ def test_nothing_is_installed_from_pypi_by_a_name_that_is_not_there() -> None:
     assert found == []
 
 
+@pytest.mark.parametrize("page", [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")], ids=lambda page: page.name)
+def test_coordinates_of_a_snapshot_come_with_the_repository_that_has_them(page: Path) -> None:
+    command = re.compile(r"spark-[^`\n]*--packages io\.github\.kinesisspark:[^`\n]*-SNAPSHOT[^`\n]*")
+    found = command.findall(page.read_text(encoding="utf-8"))
+    assert [text for text in found if '--repositories "file:$PWD/dist/maven"' not in text] == []
+
+
 def test_the_front_page_has_120_lines_at_most() -> None:
     assert len(README.splitlines()) <= 120
 
