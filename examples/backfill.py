@@ -11,10 +11,8 @@ counts. docs/how-to/batch.md has more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import ExitStack
-from tempfile import TemporaryDirectory
 
-from orders import arguments, order, service
+from orders import Arguments, order, service
 from pyspark.sql import DataFrame, SparkSession
 
 from kinesis_spark import KinesisOptions, positions, read_batch, read_stream, session
@@ -51,14 +49,10 @@ def backfill(
 
 def main() -> None:
     """Print what is in the stream, and end."""
-    parser = arguments(__doc__)
-    parser.add_argument("--state", help="a folder for the point and the checkpoint; without it, a temporary one")
-    given = parser.parse_args()
+    given = Arguments(__doc__, "--state").parse()
     spark = session.builder("backfill").getOrCreate()
-    with ExitStack() as stack:
-        kinesis = stack.enter_context(service(given))
-        state = given.state or stack.enter_context(TemporaryDirectory())
-        backfill(spark, kinesis.source, state, lambda: kinesis.put([order(number) for number in range(20, 30)]))
+    with service(given) as kinesis:
+        backfill(spark, kinesis.source, kinesis.state, lambda: kinesis.put([order(number) for number in range(20, 30)]))
     spark.stop()
 
 

@@ -1,6 +1,6 @@
 """Keeps the newest order of each customer in a table of a database, by upserts from foreachBatch.
 
-    python examples/latest_per_customer.py --stream orders --region eu-west-1 --database orders.db
+    python examples/latest_per_customer.py --stream orders --region eu-west-1 --database orders.db --checkpoint latest
 
 A batch may run again after a crash, so the upsert leaves newer rows alone: it compares sequence numbers, as
 `sequence_key` writes them. A customer's orders have one partition key and so one shard, in which numbers grow.
@@ -9,11 +9,9 @@ A batch may run again after a crash, so the upsert leaves newer rows alone: it c
 from __future__ import annotations
 
 import sqlite3
-from contextlib import ExitStack, closing
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from contextlib import closing
 
-from orders import arguments, parsed, service
+from orders import Arguments, parsed, service
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -40,20 +38,18 @@ def upsert(database: str, batch: DataFrame) -> None:
 
 def main() -> None:
     """Upsert what is in the stream, print the table, and end."""
-    parser = arguments(__doc__)
-    parser.add_argument("--database", help="a file of SQLite; without it, a temporary one")
-    given = parser.parse_args()
+    parser = Arguments(__doc__)
+    parser.add_argument("--database", help="a file of SQLite; without it, one beside the checkpoint")
+    given = parser.parse()
     spark = session.builder("latest per customer").getOrCreate()
-    with ExitStack() as stack:
-        kinesis = stack.enter_context(service(given))
-        folder = Path(stack.enter_context(TemporaryDirectory()))
-        database = given.database or str(folder / "orders.db")
+    with service(given) as kinesis:
+        database = given.database or f"{kinesis.state}/orders.db"
         orders = read_stream(spark, kinesis.source, max_records_per_trigger=10).select(
             parsed(), sequence_key().alias("sequence"), "subSequenceNumber"
         )
         query = (
             orders.writeStream.foreachBatch(lambda batch, _: upsert(database, batch))
-            .option("checkpointLocation", str(folder / "checkpoint"))
+            .option("checkpointLocation", f"{kinesis.state}/checkpoint")
             .trigger(availableNow=True)
             .start()
         )

@@ -1,7 +1,8 @@
 """What the examples share: the Kinesis that they use, and the orders in it.
 
-Each example reads a stream of yours, `--stream orders --region eu-west-1`, or one of any server, `--endpoint http://...`.
-Without `--stream` it starts a Kinesis server of its own with some orders in it. All run with `python` and with
+Each example reads a stream of yours, `--stream orders --region eu-west-1 --checkpoint s3a://bucket/orders`, or one of
+any server, `--endpoint http://...`. Without `--stream` it starts a Kinesis server of its own with some orders in it.
+All run with `python` and with
 `spark-submit --jars "$(python -c 'from kinesis_spark import jars; print(jars.connector_jar())')"`, on any master.
 """
 
@@ -11,6 +12,7 @@ import argparse
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812
@@ -41,9 +43,10 @@ def parsed() -> Column:
 
 
 class Service:
-    """The Kinesis that an example uses."""
+    """The Kinesis that an example uses, and the folder of what it keeps from one run to the next: its `state`."""
 
-    def __init__(self, stream: str, region: str | None, endpoint: str | None) -> None:
+    def __init__(self, stream: str, region: str | None, endpoint: str | None, state: str) -> None:
+        self.state = state
         self._stream = stream
         self._region = "us-east-1" if endpoint is not None and region is None else region
         self._endpoint = endpoint
@@ -76,13 +79,30 @@ class Service:
         return DefaultCredentials() if self._endpoint is None else StaticCredentials("local", "local")
 
 
-def arguments(description: str | None) -> argparse.ArgumentParser:
+class Arguments(argparse.ArgumentParser):
     """The arguments of all examples; some add their own."""
-    parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
-    parser.add_argument("--stream", help="the stream to read; without it, one of a local server with some orders")
-    parser.add_argument("--region", help="the stream's region, like eu-west-1")
-    parser.add_argument("--endpoint", help="the URL of a service other than AWS, such as http://127.0.0.1:4567")
-    return parser
+
+    def __init__(self, description: str | None, state: str = "--checkpoint") -> None:
+        """Of a program.
+
+        Args:
+            description: its docstring.
+            state: the argument that names the folder of its state.
+        """
+        super().__init__(description=(description or "").splitlines()[0])
+        self._state = state
+        self.add_argument("--stream", help="the stream to read; without it, one of a local server with some orders")
+        self.add_argument("--region", help="the stream's region, like eu-west-1")
+        self.add_argument("--endpoint", help="the URL of a service other than AWS, such as http://127.0.0.1:4567")
+        kept = "a folder for the checkpoint and what else is kept from one run to the next; needed with --stream"
+        self.add_argument(state, dest="state", help=kept)
+
+    def parse(self) -> argparse.Namespace:
+        """What is given. A run without the checkpoint of the one before would read the whole stream again."""
+        given = self.parse_args()
+        if given.stream is not None and given.state is None:
+            self.error(f"--stream needs {self._state}, the folder of the checkpoint: the next run continues from there")
+        return given
 
 
 @contextmanager
@@ -94,11 +114,11 @@ def service(given: argparse.Namespace, *others: str) -> Iterator[Service]:
         others: further streams that a local server needs.
     """
     if given.stream is not None:
-        yield Service(given.stream, given.region, given.endpoint)
+        yield Service(given.stream, given.region, given.endpoint, given.state)
         return
-    with LocalKinesis({"orders": 2, **dict.fromkeys(others, 1)}) as kinesis:
+    with LocalKinesis({"orders": 2, **dict.fromkeys(others, 1)}) as kinesis, TemporaryDirectory() as folder:
         kinesis.put_records("orders", [order(number) for number in range(20)])
-        yield Service("orders", kinesis.region, kinesis.endpoint)
+        yield Service("orders", kinesis.region, kinesis.endpoint, given.state or folder)
 
 
 def show_metrics(query: StreamingQuery, *names: str) -> None:

@@ -1,13 +1,11 @@
 """A pipeline as most are: a function from rows to rows, with a source and a sink. Its test is test_pipeline.py.
 
-python examples/pipeline.py --stream orders --region eu-west-1 --target spending
+python examples/pipeline.py --stream orders --region eu-west-1 --target spending --checkpoint s3a://bucket/spending
 """
 
 from __future__ import annotations
 
-from tempfile import TemporaryDirectory
-
-from orders import SCHEMA, arguments, service
+from orders import SCHEMA, Arguments, service
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.streaming.query import StreamingQuery
@@ -29,12 +27,12 @@ def start(spark: SparkSession, source: KinesisOptions, target: KinesisSinkOption
 
 def main() -> None:
     """Run the pipeline."""
-    parser = arguments(__doc__)
+    parser = Arguments(__doc__)
     parser.add_argument("--target", default="large-orders", help="the stream to write to")
-    given = parser.parse_args()
+    given = parser.parse()
     spark = session.builder("pipeline").getOrCreate()
-    with service(given, given.target) as kinesis, TemporaryDirectory() as checkpoint:
-        query = start(spark, kinesis.source, kinesis.sink(given.target), checkpoint)
+    with service(given, given.target) as kinesis:
+        query = start(spark, kinesis.source, kinesis.sink(given.target), kinesis.state)
         query.awaitTermination()
         print(f"{sum(progress.numInputRows for progress in query.recentProgress)} records read")
     spark.stop()

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -30,12 +31,15 @@ EXAMPLES = Path(__file__).resolve().parent
 ORDERS = list(range(20))
 NO_PROGRAMS = ("orders.py", "conftest.py", "test_examples.py", "test_pipeline.py")
 PROGRAMS = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in NO_PROGRAMS)
+OF_ITS_OWN_SERVER = ("payloads.py", "real_time.py", "round_trip.py")
+# The argument that names the folder of what a program keeps, where it isn't --checkpoint.
+STATE = {"to_files.py": "--output", "backfill.py": "--state"}
 Run = Callable[..., str]
 
 
 @pytest.fixture(scope="module")
 def kinesis() -> Iterator[LocalKinesis]:
-    with LocalKinesis({"large-orders": 1}) as server:
+    with LocalKinesis({"large-orders": 1, "copied": 1}) as server:
         yield server
 
 
@@ -44,21 +48,23 @@ def stream_of(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def run(
+def run(  # noqa: PLR0913, PLR0917  (each is a fixture)
     kinesis_session: SparkSession,  # noqa: ARG001  (the programs take up this session)
     kinesis: LocalKinesis,
     request: pytest.FixtureRequest,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> Run:
-    """Runs a program on a stream of its own with 20 orders, and returns what it prints."""
+    """Runs a program on a stream of its own with 20 orders and one folder of state, and returns what it prints."""
     stream = stream_of(request)
 
     def run(program: str, *arguments: str) -> str:
         if stream not in kinesis.client.call("ListStreams")["StreamNames"]:
             kinesis.client.create_stream(stream, 2)
             kinesis.put_records(stream, [order(number) for number in ORDERS])
-        play(monkeypatch, program, "--stream", stream, "--endpoint", kinesis.endpoint, *arguments)
+        state = (STATE.get(program, "--checkpoint"), str(tmp_path))
+        play(monkeypatch, program, "--stream", stream, "--endpoint", kinesis.endpoint, *state, *arguments)
         return capsys.readouterr().out
 
     return run
@@ -83,11 +89,11 @@ def numbers(pattern: str, printed: str) -> list[int]:
 
 
 def test_each_order_is_appended_once_in_two_runs_and_data_that_is_no_order_is_kept(
-    run: Run, kinesis: LocalKinesis, tmp_path: Path, request: pytest.FixtureRequest
+    run: Run, kinesis: LocalKinesis, request: pytest.FixtureRequest
 ) -> None:
-    assert run("to_files.py", "--output", str(tmp_path)) == "20 rows, 0 of them unparsed\n"
+    assert run("to_files.py") == "20 rows, 0 of them unparsed\n"
     kinesis.put_records(stream_of(request), [Record("customer-1", b"no order")])
-    assert run("to_files.py", "--output", str(tmp_path)) == "21 rows, 1 of them unparsed\n"
+    assert run("to_files.py") == "21 rows, 1 of them unparsed\n"
 
 
 def test_orders_are_counted_by_window_and_customer(run: Run) -> None:
@@ -104,6 +110,7 @@ def test_the_latest_order_of_each_customer_stays_when_batches_run_again(run: Run
     for _ in range(2):
         printed = run("latest_per_customer.py", "--database", database)
         assert numbers(r"order (\d+), total", printed) == [17, 18, 19]
+        shutil.rmtree(tmp_path / "checkpoint")
 
 
 @pytest.mark.usefixtures("functions_run_in_this_python")
@@ -162,7 +169,7 @@ def sts(kinesis_session: SparkSession) -> Iterator[type[Sts]]:
 
 
 def test_a_query_reads_streams_of_two_accounts_by_a_role(
-    sts: type[Sts], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    sts: type[Sts], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     accounts = {
         "orders": ("111111111111", "local", "local"),
@@ -177,8 +184,8 @@ def test_a_query_reads_streams_of_two_accounts_by_a_role(
             client.create_stream(StreamName=stream, ShardCount=1)
             records = [{"PartitionKey": key, "Data": data} for key, data, _ in map(order, range(count))]
             client.put_records(StreamName=stream, Records=records)
-        endpoint = ["--endpoint", kinesis.endpoint]
-        play(monkeypatch, "two_accounts.py", "--stream", "orders", "--other", "refunds", "--role", ROLE, *endpoint)
+        where = ["--endpoint", kinesis.endpoint, "--checkpoint", str(tmp_path)]
+        play(monkeypatch, "two_accounts.py", "--stream", "orders", "--other", "refunds", "--role", ROLE, *where)
     printed = capsys.readouterr().out
     assert sum(numbers(r"(\d+) records of refunds", printed)) == 5
     assert sum(numbers(r"(\d+) records of orders", printed)) == 20
@@ -194,12 +201,28 @@ def test_fan_out_delivers_each_order_once(run: Run, registration: str) -> None:
     assert ("consumer kinesis-spark-example is deregistered" in printed) == (registration == "none")
 
 
-def test_a_copy_in_another_stream_has_each_large_order_once(run: Run) -> None:
-    assert numbers(r"^large: order (\d+) of customer-\d", run("kinesis_to_kinesis.py")) == list(range(11, 20))
+def test_a_copy_that_runs_again_writes_each_large_order_once(
+    run: Run, kinesis: LocalKinesis, request: pytest.FixtureRequest
+) -> None:
+    for expected in (range(11, 20), range(11, 22)):
+        printed = run("kinesis_to_kinesis.py")
+        assert numbers(r"^large: order (\d+) of customer-\d", printed) == list(expected)
+        assert len(kinesis.read_records("large-orders")) == len(expected)
+        kinesis.put_records(stream_of(request), [order(20), order(21)])
 
 
-def test_the_tested_pipeline_runs_as_a_program(run: Run) -> None:
-    assert run("pipeline.py") == "20 records read\n"
+def test_the_tested_pipeline_runs_as_a_program_and_continues_from_its_checkpoint(run: Run) -> None:
+    assert run("pipeline.py", "--target", "copied") == "20 records read\n"
+    assert run("pipeline.py", "--target", "copied") == "0 records read\n"
+
+
+@pytest.mark.parametrize("program", [program for program in PROGRAMS if program not in OF_ITS_OWN_SERVER])
+def test_a_program_refuses_a_stream_without_a_folder_for_the_checkpoint(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        play(monkeypatch, program, "--stream", "orders", "--region", "eu-west-1")
+    assert f"--stream needs {STATE.get(program, '--checkpoint')}, " in capsys.readouterr().err
 
 
 def test_a_backfill_and_its_stream_have_each_order_once(run: Run) -> None:
@@ -218,7 +241,7 @@ def test_a_restarted_backfill_hands_over_at_the_same_point_and_is_not_repeated(
 ) -> None:
     kinesis.client.create_stream("restarted", 2)
     kinesis.put_records("restarted", [order(number) for number in range(120)])
-    service, state = Service("restarted", None, kinesis.endpoint), str(tmp_path)
+    service = Service("restarted", None, kinesis.endpoint, str(tmp_path))
 
     def fail_before_the_batch() -> None:
         service.put([order(number) for number in range(120, 130)])
@@ -228,12 +251,12 @@ def test_a_restarted_backfill_hands_over_at_the_same_point_and_is_not_repeated(
         raise RuntimeError("after the batch")
 
     with pytest.raises(RuntimeError, match="before the batch"):
-        backfill(kinesis_session, service.source, state, fail_before_the_batch)
+        backfill(kinesis_session, service.source, service.state, fail_before_the_batch)
     with monkeypatch.context() as failing:
         failing.setattr("backfill.read_stream", fail_after_the_batch)
         with pytest.raises(RuntimeError, match="after the batch"):
-            backfill(kinesis_session, service.source, state)
-    backfill(kinesis_session, service.source, state)
+            backfill(kinesis_session, service.source, service.state)
+    backfill(kinesis_session, service.source, service.state)
     printed = capsys.readouterr().out
     assert printed.startswith("backfill of 120 records\n")
     assert numbers(r"\{\"order\": (\d+),", printed) == list(range(130))

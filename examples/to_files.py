@@ -10,10 +10,7 @@ an order is kept in a column of its own and stops nothing.
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from tempfile import TemporaryDirectory
-
-from orders import arguments, parsed, service
+from orders import Arguments, parsed, service
 
 from kinesis_spark import read_stream, session
 
@@ -26,25 +23,22 @@ COLUMNS = (
 
 def main() -> None:
     """Append what is in the stream, and end."""
-    parser = arguments(__doc__)
-    parser.add_argument("--output", help="a folder; without it, a temporary one")
+    parser = Arguments(__doc__, "--output")
     parser.add_argument("--format", choices=["parquet", "delta"], default="parquet")
-    given = parser.parse_args()
+    given = parser.parse()
     spark = session.builder("to files").getOrCreate()
-    with ExitStack() as stack:
-        kinesis = stack.enter_context(service(given))
-        output = given.output or stack.enter_context(TemporaryDirectory())
+    with service(given) as kinesis:
         orders = read_stream(spark, kinesis.source, max_bytes_per_trigger="256m").withColumn("order", parsed())
         # Appends what is there and ends, as a scheduled job does; without the trigger it would follow the stream.
         query = (
             orders.selectExpr(*COLUMNS)
             .writeStream.format(given.format)
-            .option("checkpointLocation", f"{output}/checkpoint")
+            .option("checkpointLocation", f"{kinesis.state}/checkpoint")
             .trigger(availableNow=True)
-            .start(f"{output}/orders")
+            .start(f"{kinesis.state}/orders")
         )
         query.awaitTermination()
-        table = spark.read.format(given.format).load(f"{output}/orders")
+        table = spark.read.format(given.format).load(f"{kinesis.state}/orders")
         print(f"{table.count()} rows, {table.where('unparsed IS NOT NULL').count()} of them unparsed")
     spark.stop()
 

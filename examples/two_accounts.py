@@ -1,6 +1,7 @@
-"""Reads two streams in one query: one of this account, and one of another account by a role there.
+r"""Reads two streams in one query: one of this account, and one of another account by a role there.
 
-    python examples/two_accounts.py --stream orders --region eu-west-1 --other refunds --role <the role's ARN>
+    python examples/two_accounts.py --stream orders --region eu-west-1 --other refunds --role <the role's ARN> \
+        --checkpoint s3a://bucket/two-accounts
 
 The role trusts this account's credentials, and may read the other stream. Each stream keeps its own shards, positions
 and credentials; rows name theirs in `streamName`.
@@ -8,9 +9,7 @@ and credentials; rows name theirs in `streamName`.
 
 from __future__ import annotations
 
-from tempfile import TemporaryDirectory
-
-from orders import arguments, order, service
+from orders import Arguments, order, service
 from pyspark.sql import DataFrame
 
 from kinesis_spark import StreamOptions, read_stream, session, write_batch
@@ -24,13 +23,13 @@ def show(batch: DataFrame, number: int) -> None:
 
 def main() -> None:
     """Print what is in the streams, and end."""
-    parser = arguments(__doc__)
+    parser = Arguments(__doc__)
     parser.add_argument("--other", default="refunds", help="the stream of the other account")
     parser.add_argument("--other-region", help="its region, if it is another one")
     parser.add_argument("--role", help="the role to assume for it")
-    given = parser.parse_args()
+    given = parser.parse()
     spark = session.builder("two accounts").getOrCreate()
-    with service(given, given.other) as kinesis, TemporaryDirectory() as checkpoint:
+    with service(given, given.other) as kinesis:
         if given.stream is None:
             refunds = [(record.data, record.partition_key) for record in map(order, range(5))]
             write_batch(spark.createDataFrame(refunds, "data binary, partitionKey string"), kinesis.sink(given.other))
@@ -40,7 +39,7 @@ def main() -> None:
         )
         query = (
             both.writeStream.foreachBatch(show)
-            .option("checkpointLocation", checkpoint)
+            .option("checkpointLocation", kinesis.state)
             .trigger(availableNow=True)
             .start()
         )

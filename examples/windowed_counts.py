@@ -1,15 +1,13 @@
 """Counts orders and sums their totals by customer and minute of arrival, and shows a window when it is complete.
 
-    python examples/windowed_counts.py --stream orders --region eu-west-1
+    python examples/windowed_counts.py --stream orders --region eu-west-1 --checkpoint s3a://bucket/counts
 
 `max_shard_skew` below the watermark's delay keeps a catch-up from making the slower shards' records late.
 """
 
 from __future__ import annotations
 
-from tempfile import TemporaryDirectory
-
-from orders import arguments, parsed, service
+from orders import Arguments, parsed, service
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812
 
@@ -24,9 +22,9 @@ def show(batch: DataFrame, number: int) -> None:
 
 def main() -> None:
     """Print what is in the stream, and end."""
-    given = arguments(__doc__).parse_args()
+    given = Arguments(__doc__).parse()
     spark = session.builder("windowed counts").getOrCreate()
-    with service(given) as kinesis, TemporaryDirectory() as checkpoint:
+    with service(given) as kinesis:
         counts = (
             read_stream(spark, kinesis.source, max_shard_skew="20 seconds")
             .select(parsed(), F.col("approximateArrivalTimestamp").alias("at"))
@@ -37,7 +35,7 @@ def main() -> None:
         query = (
             counts.writeStream.outputMode("update")
             .foreachBatch(show)
-            .option("checkpointLocation", checkpoint)
+            .option("checkpointLocation", kinesis.state)
             .trigger(availableNow=True)
             .start()
         )
