@@ -12,7 +12,7 @@ import io.github.kinesisspark.read.catalog.{Parallel, ShardProbes}
   * @param openedMillis since 1970, to the second; nothing where it was open already when the stream's memory begins
   * @param closedMillis since 1970, to the second; nothing while it is open
   * @param position     of the query, if one was given that is in this shard
-  * @param millisBehind how far that position is behind the shard's newest record, by the service's clock
+  * @param millisBehind how far that position is behind, by the service's clock: the age of the first record after it
   */
 final case class ShardView(
     stream: StreamArn,

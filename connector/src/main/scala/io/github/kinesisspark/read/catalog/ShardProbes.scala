@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.catalog
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
@@ -109,7 +110,8 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
       true
     } catch { case e: KinesisException if e.reason == FailureReason.NotFound => false }
 
-  /** How far a position is behind the shard's newest record, in ms by the service's clock. Takes one GetRecords for one record.
+  /** How far a position is behind, in ms by the service's clock: the age of the first record after it, 0 where there is none. Takes one
+    * GetRecords for one record.
     *
     * @throws KinesisException of the fault's class
     */
@@ -125,7 +127,10 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
         .build
       retry.call(AwsCall.GetRecords, shard.toString, deadline) {
         DamagedAnswer.unlessRead(client.getRecords(request)) { answer =>
-          DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
+          // Measured after the record that is returned, so 0 where that is the last.
+          val behind = DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
+          val now    = ServiceClock.of(answer.sdkHttpResponse).getOrElse(retry.runtime.clock.millis())
+          answer.records.asScala.map(now - _.approximateArrivalTimestamp.toEpochMilli).foldLeft(behind)(_ max _)
         }
       }
     }

@@ -1,11 +1,15 @@
 package io.github.kinesisspark.read.catalog
 
+import java.time.{Instant, ZoneOffset}
+import java.time.format.DateTimeFormatter
 import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.{number, shard}
@@ -52,9 +56,51 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
       scene.time.elapsed should (be > 14.minutes and be <= 15.minutes)
     }
   }
+
+  describe("the lag of a position") {
+    def lag(answer: GetRecordsResponse) = {
+      val client = new StubKinesis {
+        override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] =
+          CompletableFuture.completedFuture(answer)
+      }
+      val time = new VirtualTime
+      import time.runtime
+      new ShardProbes(client, DirectoryRetry(CallRetries.default, () => true))
+        .millisBehind(shard(0), TrimHorizon)
+        .millis
+    }
+
+    it("is the age of the shard's last record where that is unread") {
+      lag(answered(behind = 0.seconds, 1.hour)) shouldBe 1.hour
+    }
+
+    it("is what the service reports where that is more than the record's age") {
+      lag(answered(behind = 2.hours)) shouldBe 2.hours
+      lag(answered(behind = 2.hours, 1.hour)) shouldBe 2.hours
+    }
+
+    it("is never negative") {
+      lag(answered(behind = 0.seconds)) shouldBe 0.seconds
+      lag(answered(behind = 0.seconds, (-300).millis)) shouldBe 0.seconds
+    }
+  }
 }
 
 private object ShardProbesSpec {
+  private val noon = Instant.parse("2026-01-01T12:00:00Z")
+
+  /** An answer of the service at noon.
+    *
+    * @param ages of its records
+    */
+  private def answered(behind: FiniteDuration, ages: FiniteDuration*): GetRecordsResponse = {
+    val date    = DateTimeFormatter.RFC_1123_DATE_TIME.format(noon.atOffset(ZoneOffset.UTC))
+    val records = ages.map(age => Record.builder.approximateArrivalTimestamp(noon.minusMillis(age.toMillis)).build)
+    val answer  = GetRecordsResponse.builder.records(records.asJava).millisBehindLatest(behind.toMillis)
+    answer.sdkHttpResponse(SdkHttpResponse.builder.statusCode(200).putHeader("Date", date).build)
+    answer.build
+  }
+
   private val expired   = ExpiredIteratorException.builder.message("Iterator expired").statusCode(400).build
   private val throttled =
     ProvisionedThroughputExceededException.builder.message("Rate exceeded").statusCode(400).build
