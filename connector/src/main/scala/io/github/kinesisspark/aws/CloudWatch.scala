@@ -5,10 +5,13 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeoutException}
+import java.util.function.Supplier
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
+import software.amazon.awssdk.awscore.endpoint.{DualstackEnabledProvider, FipsEnabledProvider}
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 import software.amazon.awssdk.core.async.AsyncRequestBody
 import software.amazon.awssdk.http.{ContentStreamProvider, SdkHttpMethod, SdkHttpRequest, SdkHttpResponse}
@@ -16,7 +19,8 @@ import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpRespo
 import software.amazon.awssdk.http.auth.aws.signer.{AwsV4FamilyHttpSigner, AwsV4HttpSigner}
 import software.amazon.awssdk.http.auth.spi.signer.SignRequest
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdentityRequest}
-import software.amazon.awssdk.regions.EndpointTag
+import software.amazon.awssdk.profiles.ProfileFile
+import software.amazon.awssdk.regions.{EndpointTag, Region, ServiceEndpointKey, ServiceMetadata}
 
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
 import io.github.kinesisspark.runtime.Runtime
@@ -110,11 +114,22 @@ private[kinesisspark] object CloudWatch {
   /** Of an error; of the answer to a call that was taken nothing is kept. */
   private val MostOfAnswer = 16 << 10
 
-  private[aws] def addressOf(region: String, connection: ConnectionOptions): URI = {
-    val tags = Seq(EndpointTag.FIPS).filter(_ => connection.fips) ++
-      Seq(EndpointTag.DUALSTACK).filter(_ => connection.dualStack)
-    val suffix = Regions.dnsSuffix(region, tags: _*)
-    URI.create(s"https://monitoring${if (connection.fips) "-fips" else ""}.$region.$suffix")
+  /** As the SDK's own clients choose theirs: where the options ask for neither FIPS nor dual stack, the environment or a profile may.
+    *
+    * @param profiles of this machine
+    */
+  private[aws] def addressOf(
+      region: String,
+      connection: ConnectionOptions,
+      profiles: Supplier[ProfileFile] = () => ProfileFile.defaultProfileFile()
+  ): URI = {
+    val fips = connection.fips ||
+      FipsEnabledProvider.builder().profileFile(profiles).build().isFipsEnabled.orElse(false)
+    val dualStack = connection.dualStack ||
+      DualstackEnabledProvider.builder().profileFile(profiles).build().isDualstackEnabled.orElse(false)
+    val tags = Seq(EndpointTag.FIPS).filter(_ => fips) ++ Seq(EndpointTag.DUALSTACK).filter(_ => dualStack)
+    val key  = ServiceEndpointKey.builder().region(Region.of(region)).tags(tags.asJava).build()
+    URI.create(s"https://${ServiceMetadata.of("monitoring").endpointFor(key)}")
   }
 
   private[aws] def form(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]): String = {

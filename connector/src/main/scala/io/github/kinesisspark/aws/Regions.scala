@@ -4,12 +4,11 @@ import java.net.URI
 
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, SinkOptions, StreamRef}
 import software.amazon.awssdk.core.exception.SdkClientException
-import software.amazon.awssdk.regions.{EndpointTag, PartitionEndpointKey, PartitionMetadata, Region}
+import software.amazon.awssdk.regions.{PartitionEndpointKey, PartitionMetadata, Region}
 import software.amazon.awssdk.regions.providers.DefaultAwsRegionProviderChain
 
 import scala.annotation.tailrec
 import scala.collection.mutable
-import scala.jdk.CollectionConverters._
 
 /** Which region a stream is in: its ARN's, the option's, then whatever the SDK finds on this machine. Asked on the driver once;
   * executors receive it.
@@ -54,8 +53,8 @@ object Regions {
   }
 
   /** The end of the names of the region's hosts, such as `amazonaws.com.cn`. */
-  private[kinesisspark] def dnsSuffix(region: String, tags: EndpointTag*): String =
-    PartitionMetadata.of(Region.of(region)).dnsSuffix(PartitionEndpointKey.builder().tags(tags.asJava).build())
+  private[kinesisspark] def dnsSuffix(region: String): String =
+    PartitionMetadata.of(Region.of(region)).dnsSuffix(PartitionEndpointKey.builder().build())
 
   /** Whether AWS itself is called, by the region's own address or by a VPC endpoint, and no other server. */
   private[aws] def isAws(endpoint: Option[URI], region: String): Boolean =

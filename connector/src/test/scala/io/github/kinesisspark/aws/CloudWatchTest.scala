@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import java.io.ByteArrayInputStream
 import java.net.{URI, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -7,6 +8,7 @@ import scala.concurrent.duration._
 import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
+import software.amazon.awssdk.profiles.ProfileFile
 
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, Secret}
@@ -67,5 +69,25 @@ class CloudWatchTest extends AnyFunSuite {
       address("us-east-1", ConnectionOptions(fips = true)) == new URI("https://monitoring-fips.us-east-1.amazonaws.com")
     )
     assert(address("us-east-1", ConnectionOptions(dualStack = true)) == new URI("https://monitoring.us-east-1.api.aws"))
+    // The usual hosts of GovCloud are FIPS's; only dual stack has others.
+    val gov = ConnectionOptions(fips = true)
+    assert(address("us-gov-east-1", gov) == new URI("https://monitoring.us-gov-east-1.amazonaws.com"))
+    assert(address("us-gov-west-1", gov) == new URI("https://monitoring.us-gov-west-1.amazonaws.com"))
+    assert(
+      address("us-gov-west-1", gov.copy(dualStack = true)) == new URI("https://monitoring-fips.us-gov-west-1.api.aws")
+    )
+  }
+
+  test("a profile that asks for FIPS and dual stack decides the address where the options don't") {
+    val text     = "[default]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\n"
+    val profiles = ProfileFile
+      .builder()
+      .`type`(ProfileFile.Type.CONFIGURATION)
+      .content(new ByteArrayInputStream(text.getBytes(UTF_8)))
+      .build()
+    assert(
+      CloudWatch.addressOf("us-east-1", ConnectionOptions(), () => profiles) ==
+        new URI("https://monitoring-fips.us-east-1.api.aws")
+    )
   }
 }
