@@ -45,7 +45,8 @@ class Connection:
         proxy_password: the user's password (shown in full nowhere).
         no_proxy: hosts that are called without the proxy: names, or `*.` with the end of a name.
         connect_timeout: how long making a connection may take.
-        read_timeout: how long a call may be without a byte of its answer; None for 30 seconds, and 60 for PutRecords.
+        read_timeout: how long a call may be without a byte of its answer; None for 30 seconds, and 60 for PutRecords. A
+            whole call may take a minute, or `connect_timeout` and this together where that is longer.
         max_connections: how many calls of one client, shared by all tasks of an executor, may be under way at once.
         application_id: a name of the application in the user agent of all calls.
         sts_region: the region whose STS is asked for roles, of options or of a profile; None for the profile's, or else

@@ -1,6 +1,5 @@
 package io.github.kinesisspark.aws
 
-import java.time.{Duration => JavaDuration}
 import java.util.concurrent.CompletableFuture
 
 import scala.annotation.tailrec
@@ -15,16 +14,14 @@ import io.github.kinesisspark.runtime.Runtime
   * retried.
   *
   * @param hasWorked   whether a call of the client has ever succeeded
-  * @param attemptTime for one HTTP call
+  * @param stuckTime   after which a call is given up that the SDK never ends
   */
 private[aws] final class BlockingCalls(
     hasWorked: () => Boolean,
-    observer: CallObserver = CallObserver.silent,
-    attemptTime: FiniteDuration = BlockingCalls.AttemptTime
+    stuckTime: FiniteDuration,
+    observer: CallObserver = CallObserver.silent
 )(implicit runtime: Runtime) {
   import BlockingCalls._
-
-  def attemptTimeout: JavaDuration = JavaDuration.ofMillis(attemptTime.toMillis)
 
   /** One attempt.
     *
@@ -35,8 +32,7 @@ private[aws] final class BlockingCalls(
     observer.called(action)
     try {
       answer = send
-      // The SDK limits the attempt; this limit adds the time in which credentials are resolved, which their cache limits before it ends.
-      Right(runtime.waits.get(answer, attemptTime * 2))
+      Right(runtime.waits.get(answer, stuckTime))
     } catch {
       case e: InterruptedException =>
         if (answer != null) answer.cancel(true)
@@ -101,7 +97,6 @@ private[aws] final class BlockingCalls(
 }
 
 private[aws] object BlockingCalls {
-  private val AttemptTime: FiniteDuration = 20.seconds
 
   /** Repetitions of a question whose paging token expired. */
   private val MostRestarts = 8

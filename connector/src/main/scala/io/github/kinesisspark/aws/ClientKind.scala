@@ -31,15 +31,13 @@ object ClientKind {
   /** Calls with one answer that change nothing: GetRecords, ListShards and so on. */
   case object Calls extends ClientKind {
 
-    /** An answer of 10 MB that stops for so long is dead. */
-    val Silence: FiniteDuration = 30.seconds
-
     override private[aws] def http(
         endpoint: Option[URI],
         connection: ConnectionOptions
     ): HttpBuilder =
       HttpBuilder(
-        oneAnswer(endpoint, connection).readTimeout(connection.readTimeout.getOrElse(Silence).toJava)
+        oneAnswer(endpoint, connection)
+          .readTimeout(connection.readTimeout.getOrElse(ConnectionOptions.Silence).toJava)
       )
   }
 

@@ -57,7 +57,7 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       observer: CallObserver = CallObserver.silent
   )(values: => Seq[(String, Long)]): Unit = {
     val deadline = runtime.clock.nanos() + within.toNanos
-    new BlockingCalls(() => true, observer, LongestCall)
+    new BlockingCalls(() => true, options.retries.stuckTime, observer)
       .call(AwsCall.PutMetricData, s"namespace $namespace", policy, () => (deadline - runtime.clock.nanos()).nanos)(
         put(namespace, dimensions, values)
       ): Unit
@@ -99,7 +99,9 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
     )
     call.whenComplete((_, e) => if (e != null) answer.result.completeExceptionally(e): Unit): Unit
     val late =
-      runtime.timers.schedule(LongestCall.toNanos)(answer.result.completeExceptionally(new TimeoutException): Unit)
+      runtime.timers.schedule(options.retries.attemptTime.toNanos)(
+        answer.result.completeExceptionally(new TimeoutException): Unit
+      )
     answer.result.whenComplete { (_, e) =>
       late.cancel()
       if (e != null) call.cancel(true): Unit
@@ -109,7 +111,6 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
 }
 
 private[kinesisspark] object CloudWatch {
-  private val LongestCall = 30.seconds
 
   /** Of an error; of the answer to a call that was taken nothing is kept. */
   private val MostOfAnswer = 16 << 10

@@ -21,6 +21,7 @@ import java.util.concurrent.CompletableFuture
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
+import scala.jdk.DurationConverters._
 import scala.util.Try
 
 /** Finds, registers, lists and deregisters the consumers of streams, on the driver. Each call blocks and is retried as the options
@@ -49,7 +50,7 @@ private[kinesisspark] final class ConsumerDirectory(
   import Registration.{Command, Event, Goal}
 
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
-  private val calls = new BlockingCalls(hasWorked, observer)
+  private val calls = new BlockingCalls(hasWorked, retries.stuckTime, observer)
 
   /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */
   private var lastRegistration = CompletableFuture.completedFuture(Option.empty[StreamConsumer])
@@ -249,7 +250,8 @@ private[kinesisspark] final class ConsumerDirectory(
 
   private def briefly(call: AwsCall) = RetryPolicy.of(call, retries.within(retries.maxDuration.min(QuestionTime)))
 
-  private def inTime = AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(calls.attemptTimeout).build()
+  private def inTime =
+    AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(retries.attemptTime.toJava).build()
 
   private def consumerOf(stream: StreamArn, name: String): String = resource(s"consumer $name of stream $stream")
 

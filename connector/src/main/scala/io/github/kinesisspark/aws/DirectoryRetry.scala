@@ -4,6 +4,7 @@ import java.time.{Duration => JavaDuration}
 import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
+import scala.jdk.DurationConverters._
 
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.runtime.Runtime
@@ -20,11 +21,11 @@ final case class DirectoryRetry(
 )(implicit val runtime: Runtime) {
   import DirectoryRetry._
 
-  private val calls = new BlockingCalls(hasWorked, observer)
+  private val calls = new BlockingCalls(hasWorked, retries.stuckTime, observer)
 
   def maxDuration: FiniteDuration = retries.maxDuration
 
-  private[kinesisspark] def attemptTimeout: JavaDuration = calls.attemptTimeout
+  private[kinesisspark] def attemptTimeout: JavaDuration = retries.attemptTime.toJava
 
   private[kinesisspark] def deadline(): Deadline = new Deadline(() => runtime.clock.nanos(), maxDuration)
 

@@ -1,7 +1,6 @@
 package io.github.kinesisspark.aws
 
 import java.net.URI
-import java.time.Duration
 import java.util.concurrent.{CompletableFuture, CompletionException, ThreadLocalRandom}
 
 import scala.jdk.DurationConverters._
@@ -50,7 +49,6 @@ private[aws] final case class ServiceClient(
 }
 
 private[aws] object ServiceClient {
-  private val CallTime = Duration.ofMinutes(1)
 
   /** @param caller who calls */
   def apply(
@@ -60,7 +58,7 @@ private[aws] object ServiceClient {
       endpoint: Option[URI] = None
   ): ServiceClient = {
     // A server that sends a byte now and then keeps nobody waiting without end.
-    val overrides = ClientKind.named(connection).toBuilder.apiCallTimeout(CallTime).build()
+    val overrides = ClientKind.named(connection).toBuilder.apiCallTimeout(connection.retries.attemptTime.toJava).build()
     new ServiceClient(region, connection, caller, endpoint, overrides)
   }
 

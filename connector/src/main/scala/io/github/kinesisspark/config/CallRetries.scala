@@ -8,15 +8,26 @@ import OptionScope.{Both, Sink, Source}
   *
   * @param byCall      every call of [[CallRetries.retries]], by its name in the service's API
   * @param maxDuration `maxRetryDuration`, from the first failure in a row
+  * @param attemptTime of one attempt, except PutRecords and subscriptions
   */
-final case class CallRetries(byCall: Map[String, RetryOptions], maxDuration: FiniteDuration) {
+final case class CallRetries(
+    byCall: Map[String, RetryOptions],
+    maxDuration: FiniteDuration,
+    attemptTime: FiniteDuration = CallRetries.LeastAttemptTime
+) {
 
   def of(call: String): RetryOptions = byCall(call)
+
+  /** After which an attempt is given up that the SDK never ends: its credentials are resolved within it, too. */
+  def stuckTime: FiniteDuration = attemptTime * 2
 
   def within(duration: FiniteDuration): CallRetries = copy(maxDuration = duration)
 }
 
 object CallRetries extends OptionGroup(OptionScope.Both) {
+
+  /** For an answer of 10 MiB on a slow way. */
+  private val LeastAttemptTime = 1.minute
 
   /** How each call of AWS is retried, by the call's name in the service's API: this table is the only place that knows their defaults. The
     * waits of the consumers' calls are those of FLIP-128, which has neither DescribeStreamConsumer nor calls of tags. Flink's connector came to wait 2 s in its place;
@@ -96,7 +107,15 @@ object CallRetries extends OptionGroup(OptionScope.Both) {
 
   /** Those of a call that isn't in the view's scope are their defaults. */
   private[config] def read(view: OptionView): CallRetries =
-    CallRetries(retries.map(group => group.call -> group.read(view)).toMap, view(maxRetryDuration))
+    CallRetries(
+      retries.map(group => group.call -> group.read(view)).toMap,
+      view(maxRetryDuration),
+      LeastAttemptTime.max(
+        view(ConnectionOptions.connectTimeout) + view(ConnectionOptions.readTimeout).getOrElse(
+          ConnectionOptions.Silence
+        )
+      )
+    )
 
   private def ofCredentials(call: String) = new RetryGroup(
     call,
@@ -105,7 +124,7 @@ object CallRetries extends OptionGroup(OptionScope.Both) {
     "20s",
     "2.0",
     Some("3"),
-    "Within a minute; then the call that waits for the credentials is retried."
+    "Within the time of one call, which `readTimeout` names; then the call that waits for the credentials is retried."
   )
 }
 

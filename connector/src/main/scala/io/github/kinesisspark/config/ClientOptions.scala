@@ -61,6 +61,9 @@ final case class ConnectionOptions(
 
 object ConnectionOptions extends OptionGroup(OptionScope.Both) {
 
+  /** The `readTimeout` of calls that change nothing, where it is left out. An answer of 10 MB that stops for so long is dead. */
+  val Silence: FiniteDuration = 30.seconds
+
   val fips: Opt[Boolean] = option(
     "fips",
     OptionValue.boolean,
@@ -94,7 +97,8 @@ object ConnectionOptions extends OptionGroup(OptionScope.Both) {
     OptionValue.durationAtLeast(1.second),
     doc =
       "How long a call may be without a byte of its answer; left out, 30 seconds, and 60 for PutRecords, which may store its records twice " +
-        "when it is given up. Subscriptions have their own."
+        "when it is given up. A whole call may take a minute, or `connectTimeout` and this together where that is longer, and PutRecords five " +
+        "minutes. Subscriptions have their own."
   )
 
   val maxConnections: Opt[Int] = option(

@@ -122,7 +122,7 @@ class HostileServerTest extends AnyFunSuite {
     val began   = System.nanoTime()
     // As the driver's calls are limited, and as those of readers are.
     val (blocking, _) = asked((_, _) => endless) { client =>
-      new BlockingCalls(() => false, attemptTime = 300.millis).once(AwsCall.ListShards)(client.describeLimits())
+      new BlockingCalls(() => false, stuckTime = 600.millis).once(AwsCall.ListShards)(client.describeLimits())
     }
     val (reading, _) = asked((_, _) => endless) { client =>
       val request = GetRecordsRequest.builder.shardIterator("i").overrideConfiguration(limit).build

@@ -23,6 +23,7 @@ import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServi
 import software.amazon.awssdk.services.kinesis.model.{Consumer => SdkConsumer, Record => SdkRecord, _}
 
 import io.github.kinesisspark.aws.{ClientKind, CredentialsInside, KinesisClients, ResponseFilter, RetryPolicy}
+import io.github.kinesisspark.config.ConnectionOptions
 import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.simulation.Kinesis.{Answer, Iterator, Record, Refusal, Shard, Start}
 
@@ -458,7 +459,7 @@ object KinesisClient {
   /** The HTTP client ends a call of which no byte comes for so long. */
   private def silenceOf(request: KinesisRequest) = request match {
     case _: PutRecordsRequest => ClientKind.Writes.Silence
-    case _                    => ClientKind.Calls.Silence
+    case _                    => ConnectionOptions.Silence
   }
 
   private val HttpDate = DateTimeFormatter.RFC_1123_DATE_TIME.withZone(ZoneOffset.UTC)

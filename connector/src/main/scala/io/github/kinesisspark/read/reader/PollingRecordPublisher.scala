@@ -4,6 +4,7 @@ import java.util.concurrent.{CompletableFuture, TimeoutException}
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
+import scala.jdk.DurationConverters._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
@@ -190,7 +191,8 @@ final class PollingRecordPublisher(
     val answer =
       try call
       catch { case NonFatal(e) => CompletableFuture.failedFuture[A](e) }
-    val stuck = worker.schedule(StuckAfter.toNanos)(answer.completeExceptionally(new TimeoutException): Unit)
+    val stuck =
+      worker.schedule(reach.retries.stuckTime.toNanos)(answer.completeExceptionally(new TimeoutException): Unit)
     answer.whenCompleteAsync(
       (answer, failure) =>
         guarded {
@@ -280,12 +282,13 @@ final class PollingRecordPublisher(
       .streamARN(shard.stream.text)
       .shardIterator(iterator)
       .limit(limit)
-      .overrideConfiguration(ResponseFilter.configuration(gate).apiCallTimeout(LongestCall).build)
+      .overrideConfiguration(ResponseFilter.configuration(gate).apiCallTimeout(reach.retries.attemptTime.toJava).build)
       .build
   )
 
   private def getIterator(): CompletableFuture[String] = {
-    val request = ShardIterators.at(shard, position).overrideConfiguration(OneCall)
+    val limited = AwsRequestOverrideConfiguration.builder.apiCallTimeout(reach.retries.attemptTime.toJava).build
+    val request = ShardIterators.at(shard, position).overrideConfiguration(limited)
     reach.client.getShardIterator(request.build).thenApply(_.shardIterator)
   }
 }
@@ -318,12 +321,4 @@ object PollingRecordPublisher {
 
   /** Bytes to expect of a shard that was read to its end a moment ago. */
   private val FewRecords = 64L << 10
-
-  /** A call ends by its own time limit; this one is for what the SDK never completes. */
-  private val StuckAfter = 90.seconds
-
-  private val LongestCall = java.time.Duration.ofSeconds(60)
-
-  private val OneCall: AwsRequestOverrideConfiguration =
-    AwsRequestOverrideConfiguration.builder.apiCallTimeout(LongestCall).build
 }
