@@ -63,10 +63,10 @@ object FanOutOptions extends OptionGroup(OptionScope.Source) {
       "false"      -> Deregistration.OfNone
     ),
     default = "registered",
-    doc =
-      "Which consumers given by name a query deregisters when it stops, ends or fails: `registered` those that its runs " +
-        s"from this checkpoint have registered, known by their tag `${OwnerTag}`; `true` also those that it found; `false` none. After " +
-        "a crash a consumer stays, and is charged for, until the end of the next run. Not `true` with `none`."
+    doc = "Which consumers given by name a query deregisters when it stops, ends or fails: `registered` those that its runs " +
+      s"from this checkpoint have registered, known by their tag `${OwnerTag}`; `true` also those that it found; `false` none. After " +
+      "a crash a consumer stays, and is charged for, until the end of the next run with the same stream and `efo.consumerName`. Not " +
+      "`true` with `none`."
   )
 
   val tags: Opt[Option[Map[String, String]]] = optional(
