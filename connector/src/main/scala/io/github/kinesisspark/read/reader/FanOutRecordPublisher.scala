@@ -210,8 +210,9 @@ final class FanOutRecordPublisher(
     case Subscription.Failure.Contended =>
       new KinesisException(
         ConsumerClaims.InUse,
-        s"Another query reads $shard through consumer $consumer and takes it back again and again. Each query needs a " +
-          "consumer of its own: give this one another efo.consumerName (or efo.consumerArn), or stop the other.",
+        s"Another driver reads $shard through consumer $consumer and takes it back again and again. If this query runs twice from one " +
+          "checkpoint, stop one of the two, and keep the consumer: it is what keeps them apart. If the other is another query, give this " +
+          "one another efo.consumerName (or efo.consumerArn).",
         reason = FailureReason.ConsumerTaken
       )
     case Subscription.Failure.Call(fault) =>

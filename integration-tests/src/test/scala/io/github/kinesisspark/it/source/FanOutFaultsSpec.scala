@@ -316,7 +316,7 @@ final class FanOutFaultsSpec
         eventually(rival.lives should be >= 1)
         put(stream, "r", 10)
         val failure = failureOf(start(stream, checkpoint()))
-        failure.getMessage should (include("KINESIS_CONSUMER_IN_USE") and include(arn) and include("efo.consumerName"))
+        failure.getMessage should (include("KINESIS_CONSUMER_IN_USE") and include(arn) and include("runs twice"))
         val seen = rival.records
         put(stream, "more", 10)
         eventually(rival.records should be >= seen + 10)
