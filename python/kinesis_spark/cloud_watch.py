@@ -21,8 +21,8 @@ class CloudWatch:
     """Publishing of a source's metrics to CloudWatch. AWS charges for each metric, and for each call.
 
     Attributes:
-        namespace: under which the metrics are published, with the names of the streams as the dimension `Streams`; None
-            for no publishing.
+        namespace: under which the metrics are published, with the names of the streams, sorted and joined by `+`, as
+            the dimension `Streams`; None for no publishing.
         interval: how often; one call each time.
         endpoint: the URL of CloudWatch instead of the region's own.
 

@@ -19,8 +19,8 @@ object CloudWatchOptions extends OptionGroup(OptionScope.Source) {
       "a namespace of CloudWatch, of letters, digits and ._/#:-, that doesn't begin with AWS/"
     ),
     doc =
-      "The namespace in CloudWatch under which the source's metrics are published, with the names of its streams as the dimension " +
-        "`Streams`. Left out, nothing is published and no call is made. AWS charges for each metric, and for each call."
+      "The namespace in CloudWatch under which the source's metrics are published, with the names of its streams, sorted and joined by `+`, " +
+        "as the dimension `Streams`. Left out, nothing is published and no call is made. AWS charges for each metric, and for each call."
   )
 
   val interval: Opt[FiniteDuration] = option(

@@ -69,7 +69,7 @@ private[stream] final class CloudWatchPublisher(
 
 private[stream] object CloudWatchPublisher {
 
-  /** None where the options don't ask for it.
+  /** None where the options don't ask for it. The dimension doesn't depend on the order of the streams, which an option may change.
     *
     * @param streams names of the streams
     */
@@ -79,7 +79,7 @@ private[stream] object CloudWatchPublisher {
     options.cloudWatch.map { asked =>
       val first      = options.streams.head
       val service    = new CloudWatch(first.client, Regions.resolve(first.stream, first.client), asked.endpoint)
-      val dimensions = Seq("Streams" -> streams.mkString("+").take(MostOfDimension))
+      val dimensions = Seq("Streams" -> streams.sorted.mkString("+").take(MostOfDimension))
       new CloudWatchPublisher(
         asked.interval,
         gauges,
