@@ -2,7 +2,8 @@
 
     python examples/windowed_counts.py --stream orders --region eu-west-1 --checkpoint s3a://bucket/counts
 
-`max_shard_skew` below the watermark's delay keeps a catch-up from making the slower shards' records late.
+`max_shard_skew` below the watermark's delay keeps a catch-up from making the slower shards' records late,
+unless a shard brings nothing for 30 s.
 """
 
 from __future__ import annotations

@@ -174,7 +174,7 @@ class KinesisOptions:
         max_trigger_delay: how long `min_records_per_trigger` may hold up a micro-batch.
         max_shard_skew: how far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at
             which records arrived; less than the watermark's delay, it keeps a catch-up from making the slower shards'
-            records late. `timedelta(0)` for no such bound.
+            records late, unless a shard that is behind brings nothing for 30 s. `timedelta(0)` for no such bound.
         shard_discovery_interval: how often the streams' shards are listed, to find new ones; 100 ms at least.
         min_partitions: the least number of tasks for a micro-batch, as far as it has records enough, or a batch read;
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.

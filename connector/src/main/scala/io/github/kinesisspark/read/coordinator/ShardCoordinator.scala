@@ -3,6 +3,8 @@ package io.github.kinesisspark.read.coordinator
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 
+import org.slf4j.LoggerFactory
+
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.PlanningView.{Goal, ReportPatience}
 import io.github.kinesisspark.read.plan.{
@@ -38,6 +40,7 @@ final class ShardCoordinator(
     extends AutoCloseable {
   import ShardCoordinator._
 
+  private val log       = LoggerFactory.getLogger(classOf[ShardCoordinator])
   private val directory = new ReaderDirectory(channel, config, publisher)
   private val executors = new UsableExecutors(channel, config.sourceId, directory)
   private val sender    = new OrderSender(channel, config, publisher, spacing, directory, executors)
@@ -80,8 +83,10 @@ final class ShardCoordinator(
       val view     = PlanningView(reading, statuses, clocks, alignment, began, now)
       val decision = view.decide(goal, isUrgent)
       if (decision.hasNews) lastNews = now
-      if (decision.isDue) view
-      else {
+      if (decision.isDue) {
+        if (decision.hasNews) view.leftBehind.foreach(warnOf)
+        view
+      } else {
         waiting {
           if (decision.isFilling) runtime.waits.sleep(FillPause)
           else channel.reports.await(seen, decision.mostWait.foldLeft(idlePause)(_ min _))
@@ -94,6 +99,12 @@ final class ShardCoordinator(
     sender.handOver(isFollowed = false)
     view
   }
+
+  private def warnOf(leftBehind: ShardKey): Unit =
+    runtime.lines.warn(log, s"left behind ${leftBehind.stream}", leftBehind)(
+      s"$leftBehind is behind and brings no records, so other shards wait for it no longer (maxShardSkew). Its records may be late for a watermark, " +
+        "and Spark drops late rows without an error. Look for failing or throttled reads of the shard, a KMS key that is throttled, or full memory."
+    )
 
   private def statusesOf(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ReaderStatus] =
     executors.excludeBroken(directory.statuses(reading))

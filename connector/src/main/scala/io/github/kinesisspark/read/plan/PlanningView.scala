@@ -82,6 +82,18 @@ final case class PlanningView(
     )
   }
 
+  /** Shards that are behind and that others no longer wait for, because they have brought nothing for their patience. */
+  def leftBehind: Vector[ShardKey] =
+    if (alignment.skewMillis.isEmpty) Vector.empty
+    else
+      reading.keysIterator.filter { shard =>
+        val status = statuses.get(shard)
+        isWaitedFor(status) && ahead(shard, status).earliestPending.isEmpty
+      }.toVector
+
+  // Of one that failed it is not known yet whether there is anything left to wait for.
+  private def isWaitedFor(status: Option[ReaderStatus]) = status.forall(s => s.isBehind && s.failure.isEmpty)
+
   private def all[A](question: Iterator[ReaderStatus] => A): A = question(statuses.valuesIterator)
 
   private def isBlocked = alignment.skewMillis.isDefined && alignment.blocks(
@@ -90,9 +102,7 @@ final case class PlanningView(
   )
 
   private def ahead(shard: ShardKey, status: Option[ReaderStatus]): WatermarkAlignment.Ahead = {
-    // Of one that failed it is not known yet whether there is anything left to wait for.
-    val isWaitedFor = status.forall(s => s.isBehind && s.failure.isEmpty)
-    def patience    = status match {
+    def patience = status match {
       case Some(s) if s.records > 0 => None
       case Some(s) if s.starved     => if (mayGetMemory) None else Some(StarvedPatience.toNanos)
       case _                        => Some(SilentPatience.toNanos)
@@ -100,7 +110,7 @@ final case class PlanningView(
     WatermarkAlignment.Ahead(
       status.flatMap(_.oldestArrival),
       status.flatMap(_.newestArrival),
-      if (isWaitedFor) clocks.earliestPending(shard, patience, nowNanos) else None
+      if (isWaitedFor(status)) clocks.earliestPending(shard, patience, nowNanos) else None
     )
   }
 

@@ -2,9 +2,11 @@ package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
+import org.apache.logging.log4j.Level
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.config.PollingOptions
@@ -27,20 +29,26 @@ import io.github.kinesisspark.read.coordinator.ShardCoordinatorSpec._
 import io.github.kinesisspark.read.coordinator.StubChannel.status
 import io.github.kinesisspark.runtime.{Runtime, VirtualTime}
 
-class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
-  private val planning = {
-    val only = Shard(shardId(0), Nil, HashKeyRange(0, (BigInt(1) << 128) - 1), closed = false)
+class ShardCoordinatorSpec extends AnyFunSpec with Matchers with CapturedLogs {
+  private val planning = planningOf(shards = 1)
+
+  private def planningOf(shards: Int) = {
+    val width = (BigInt(1) << 128) / shards
+    val all   =
+      Vector.tabulate(shards)(n => Shard(shardId(n), Nil, HashKeyRange(width * n, width * (n + 1) - 1), closed = false))
     PlanningState(
       KinesisOffset.initial,
-      Map(stream -> PlanningState.Stream(1L, Lineage(Vector(only)), Vector(only.id -> TrimHorizon)))
+      Map(stream -> PlanningState.Stream(1L, Lineage(all), all.map(_.id -> TrimHorizon)))
     )
   }
 
-  private def coordinator(channel: ExecutorChannel)(implicit runtime: Runtime) = new ShardCoordinator(
+  private def coordinator(channel: ExecutorChannel, alignment: WatermarkAlignment = WatermarkAlignment.off)(implicit
+      runtime: Runtime
+  ) = new ShardCoordinator(
     channel,
     ReaderConfig("source", Map.empty, bufferBytes = 1 << 20, PollingOptions.Default, failOnDataLoss = true),
     () => ResolvedPublisher.Polling,
-    WatermarkAlignment.off,
+    alignment,
     _ => BoundarySpacing.none
   )
 
@@ -214,6 +222,22 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a shard that is behind and brings nothing for 30 s") {
+    it("is named by a warning when the other shards continue without it") {
+      val time = new VirtualTime
+      import time.runtime
+      val two        = planningOf(shards = 2)
+      val readers    = coordinator(new Uneven, WatermarkAlignment(Some(1000)))
+      val (_, lines) = withLogs(Map("io.github.kinesisspark" -> Level.WARN), Some(Thread.currentThread)) {
+        readers.await(two, two.open, Goal(Map.empty, patience = 1.minute))
+      }
+      time.elapsed should (be >= 30.seconds and be < 31.seconds)
+      lines.linesIterator.filter(_.startsWith("WARN")).toVector should matchPattern {
+        case Vector(line: String) if line.contains(shard(1).toString) && line.contains("maxShardSkew") =>
+      }
+    }
+  }
+
   describe("an executor that Spark has lost and found again") {
     it("takes the first order it gets, which is newer than those it had before") {
       val time = new VirtualTime
@@ -263,6 +287,19 @@ private object ShardCoordinatorSpec {
             order.read.map(task => status(task.shard, records = 3, failing(executor))): _*
           )
       }
+    }
+  }
+
+  /** A channel to an executor that has records of its first shard, and gets no answer with records of others. */
+  private final class Uneven(implicit runtime: Runtime) extends StubChannel {
+    override def executors(): ExecutorsNow = ExecutorsNow.all(Set(Reading))
+
+    override def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit = orders.foreach { case (executor, order) =>
+      report(executor, order.number, order.number)(order.read.map { task =>
+        if (task.shard == shard(0))
+          status(task.shard, records = 3).copy(oldestArrival = Some(100000), newestArrival = Some(100000))
+        else status(task.shard, records = 0).copy(millisBehind = Some(5000))
+      }: _*)
     }
   }
 

@@ -128,6 +128,18 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
         not be empty
     }
 
+    it("leaves a shard behind that is behind and has brought nothing for 30 s") {
+      def left(elapsed: FiniteDuration, other: ReaderStatus, skew: Option[Long] = Some(100)) =
+        view(elapsed, skew, status, other).leftBehind
+      left(29.seconds, silent) shouldBe empty
+      left(31.seconds, silent) shouldBe Vector(shard(1))
+      left(3.seconds, silent.copy(starved = true)) shouldBe Vector(shard(1))
+      left(31.seconds, silent, skew = None) shouldBe empty
+      left(31.seconds, upToDate) shouldBe empty
+      left(31.seconds, buffered(1, records = 1)) shouldBe empty
+      view(31.seconds, Some(100), status).leftBehind shouldBe Vector(shard(1))
+    }
+
     it("is divided at boundaries into ranges of about the same bytes") {
       admitted().slices.split(Seq(range), leastTasks = 2) shouldBe Seq(
         ShardRange(shard(0), TrimHorizon, after(2)) -> 20L,
