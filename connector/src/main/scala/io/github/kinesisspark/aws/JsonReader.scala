@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
-import java.nio.ByteBuffer
-import java.nio.charset.StandardCharsets.ISO_8859_1
+import java.nio.{ByteBuffer, CharBuffer}
+import java.nio.charset.StandardCharsets.{ISO_8859_1, UTF_8}
 import java.util
 import java.util.regex.Pattern
 
@@ -108,29 +108,50 @@ private[kinesisspark] abstract class JsonReader(json: ByteBuffer) {
   }
 
   /** Text without escapes. */
-  protected final def readText(): Unit = {
+  protected final def readText(): Unit = check(readPlainText(), "text without escapes")
+
+  /** @return the array that has the text, which may be written with escapes, or null if null is there */
+  protected final def readTextOrNull(): Array[Byte] =
+    if (peek != '"') {
+      readWord(Null)
+      null
+    } else if (readPlainText()) text
+    else readEscapedText()
+
+  /** @return false at the first escape */
+  private def readPlainText(): Boolean = {
     expect('"')
     textFrom = at
     var isAscii = true
-    while (at < until && text(at) != '"') {
-      val byte = text(at)
-      if (byte < ' ' || byte == '\\') {
-        check(byte < 0, "text without escapes")
+    while (at < until && text(at) != '"' && text(at) != '\\') {
+      if (text(at) < ' ') {
+        check(text(at) < 0, "text without control characters")
         isAscii = false
       }
       at += 1
     }
     textLength = at - textFrom
-    expectHere('"')
-    check(textLength <= MostTextBytes, "shorter text")
-    if (!isAscii) SdkDecoding.checkUtf8(text, textFrom, textLength)
+    val isPlain = at >= until || text(at) == '"'
+    if (isPlain) {
+      expectHere('"')
+      check(textLength <= MostTextBytes, "shorter text")
+      if (!isAscii) SdkDecoding.checkUtf8(text, textFrom, textLength)
+    }
+    isPlain
   }
 
-  /** @return whether there is a text, and not null */
-  protected final def readTextOrNull(): Boolean = {
-    val isThere = peek == '"'
-    if (isThere) readText() else readWord(Null)
-    isThere
+  /** The text in which an escape was found. */
+  private def readEscapedText(): Array[Byte] = {
+    at = textFrom - 1
+    skipText()
+    val written = at - textFrom + 1
+    check(written <= MostTextBytes, "shorter text")
+    val plain = ujson.read(new String(text, textFrom - 1, written, UTF_8)).str
+    // Half of a surrogate pair is no text.
+    val utf8 = UTF_8.newEncoder.encode(CharBuffer.wrap(plain))
+    textFrom = 0
+    textLength = utf8.remaining
+    utf8.array
   }
 
   protected final def isText(name: Array[Byte]): Boolean =

@@ -128,7 +128,7 @@ object Frames extends Target {
     val records =
       """{"Records":[{"SequenceNumber":"12","Data":"aGk=","PartitionKey":"k","ApproximateArrivalTimestamp":1.5}],"""
     val known   = event(s"""$records"ContinuationSequenceNumber":"12","MillisBehindLatest":0}""")
-    val escaped = event(s"""$records"ContinuationSequenceNumber":"12"}""".replace("\"k\"", "\"\\u006b\""))
+    val escaped = event(s"""$records"ContinuationSequenceNumber":"12"}""".replace("PartitionKey", "\\u0050artitionKey"))
     Seq(
       7.toByte +: (event("hello") ++ event("hello")),
       0.toByte +: frame(Array.emptyByteArray),

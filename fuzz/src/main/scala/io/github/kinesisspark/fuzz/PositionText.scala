@@ -23,7 +23,7 @@ object PositionText extends Target {
   private def storable(position: StartingPosition): Unit = position match {
     case StartingPosition.AtTimestamp(time) =>
       Broken.unless(time.toEpochMilli >= 0)(s"$time is before there was any stream")
-    case StartingPosition.Shards(_, _, shards) =>
+    case StartingPosition.Shards(_, _, shards, _) =>
       for ((id, at) <- shards)
         Broken.unless(ShardPosition.decode(ShardPosition.encode(at)) == Right(at))(s"$id at $at changes on the way")
     case _ => ()

@@ -69,7 +69,7 @@ final class HostileEventsSpec extends AnyFunSpec with Matchers {
   it("events and answers that only the SDK can read are delivered and counted, and others are not counted") {
     val shards  = ShardTelemetry.ignored
     val escaped = Frames.frame(
-      new String(payload(1002, 1002)).replace("\"k\"", "\"\\u006b\"").getBytes,
+      new String(payload(1002, 1002)).replace("PartitionKey", "\\u0050artitionKey").getBytes,
       ":message-type" -> "event",
       ":event-type"   -> "SubscribeToShardEvent"
     )

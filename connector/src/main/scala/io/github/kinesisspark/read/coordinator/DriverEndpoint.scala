@@ -62,7 +62,7 @@ private[coordinator] final class DriverEndpoint(
   /** With the last source of a session its executors are forgotten: a server of Spark Connect sees many sessions. Who has none is in all of them. */
   def forget(sourceId: String): Unit = synchronized {
     for (session <- sources.remove(sourceId) if session.nonEmpty && !sources.valuesIterator.contains(session)) {
-      peers.filterInPlace((key, _) => key.session != session)
+      peers --= peers.keys.filter(_.session == session).toVector
       placements -= session
     }
   }

@@ -31,6 +31,7 @@ private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonR
   }
 
   private def readRecord(): Unit = {
+    var key          = text
     var keyFrom      = 0
     var keyLength    = NoText
     var numberFrom   = 0
@@ -51,10 +52,9 @@ private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonR
           numberFrom = textFrom
           numberLength = textLength
         case Members.Key =>
-          if (readTextOrNull()) {
-            keyFrom = textFrom
-            keyLength = textLength
-          }
+          key = readTextOrNull()
+          keyFrom = textFrom
+          keyLength = if (key == null) NoText else textLength
         case Members.Arrival    => arrival = readMillis()
         case Members.Encryption => readTextOrNull(): Unit
         case _                  => skipMember()
@@ -68,7 +68,7 @@ private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonR
     )
     beforeFrom = numberFrom
     beforeLength = numberLength
-    packer.add(text, keyFrom, keyLength, text, numberFrom, numberLength, arrival)
+    packer.add(key, keyFrom, keyLength, text, numberFrom, numberLength, arrival)
   }
 
   /** Of the text that was just read. */

@@ -79,7 +79,7 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
         withClue(data)(isLeftWith("Data", data) shouldBe true)
       for (number <- Seq("null", "\"\"", "\"01\"", "\"1x\"", s"\"${"1" * 130}\"", "1"))
         withClue(number)(isLeftWith("SequenceNumber", number) shouldBe true)
-      for (key <- Seq("7", "\"a\\u0062\"", "\"a\tb\"", "nul", "\"open"))
+      for (key <- Seq("7", "\"a\\ud800\"", "\"a\\x\"", "\"a\\n\tb\"", "\"a\tb\"", "nul", "\"open", "\"open\\n"))
         withClue(key)(isLeftWith("PartitionKey", key) shouldBe true)
       for (time <- Seq("null", "\"1\"", "1.", ".5", "-1", "01", "1e", "true", "1700000000.1234567890"))
         withClue(time)(isLeftWith("ApproximateArrivalTimestamp", time) shouldBe true)
@@ -166,12 +166,8 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       JsonRecords.NoRecords
     )
 
-  private def record(random: Random, n: Int) = RandomRecords.record(
-    random,
-    n,
-    atLimit = (12 << 10) + random.nextInt(7) - 3,
-    isInKey = c => c >= 32 && c != 34 && c != 92
-  )
+  private def record(random: Random, n: Int) =
+    RandomRecords.record(random, n, atLimit = (12 << 10) + random.nextInt(7) - 3)
 
   private def event(records: Seq[Record], random: Random): Array[Byte] = {
     def space                               = if (random.nextInt(10) == 0) " \n" else ""
@@ -191,7 +187,9 @@ class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
                 "ApproximateArrivalTimestamp" -> java.math.BigDecimal
                   .valueOf(r.approximateArrivalTimestamp.toEpochMilli, 3)
                   .toString
-              ) ++ Option(r.partitionKey).map(key => "PartitionKey" -> s"\"${key}\"") ++
+              ) ++ Option(r.partitionKey).map(key =>
+                "PartitionKey" -> ujson.write(key, escapeUnicode = random.nextBoolean())
+              ) ++
                 Option.when(random.nextBoolean())("EncryptionType" -> "\"NONE\"")
             )
           }
