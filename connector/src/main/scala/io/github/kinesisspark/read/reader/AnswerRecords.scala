@@ -11,7 +11,7 @@ import scala.collection.mutable
   * @param dataEnds   where each record's data ends
   * @param keyEnds    where its key ends; negative without a key
   * @param numberEnds where its sequence number ends, in digits
-  * @param separate   the data, where records are so large that copying them costs more than it saves
+  * @param separate   the data of records that are so large that copying them costs more than it saves, and null for others; nothing where there are none
   */
 private[reader] final class AnswerRecords(
     val bytes: Array[Byte],
@@ -91,8 +91,9 @@ private[reader] object AnswerRecords {
         numberLength: Int,
         arrivalMillis: Long
     ): Unit = {
-      if (count > 0 && (large.isDefined != separate.nonEmpty || begin >= PartBytes)) beginPart()
+      if (count > 0 && begin >= PartBytes) beginPart()
       large.foreach { data =>
+        while (separate.size < count) separate += null
         separate += data
         left -= data.length
       }
@@ -135,7 +136,7 @@ private[reader] object AnswerRecords {
         util.Arrays.copyOf(keyEnds, count),
         util.Arrays.copyOf(numberEnds, count),
         util.Arrays.copyOf(arrivals, count),
-        if (separate.isEmpty) None else Some(separate.toArray)
+        if (separate.isEmpty) None else Some(util.Arrays.copyOf(separate.toArray, count))
       )
       var i = 0
       while (i < count) {

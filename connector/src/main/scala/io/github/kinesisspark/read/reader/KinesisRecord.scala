@@ -24,10 +24,9 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   /** Null without one. */
   def partitionKey: String = if (hasKey) new String(answer.bytes, keyFrom, keyLength, UTF_8) else null
 
-  def data: Array[Byte] = answer.separate match {
-    case Some(arrays) => arrays(index)
-    case None         => util.Arrays.copyOfRange(answer.bytes, dataFrom, answer.dataEnds(index))
-  }
+  def data: Array[Byte] =
+    if (isSeparate) answer.separate.get(index)
+    else util.Arrays.copyOfRange(answer.bytes, dataFrom, answer.dataEnds(index))
 
   /** The service's approximate time of arrival. */
   def arrivalMillis: Long = answer.arrivals(index)
@@ -36,10 +35,11 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   def size: Long = dataLength.toLong + keyLength
 
   /** Without copying the data. */
-  def startsWith(prefix: Array[Byte]): Boolean = dataLength >= prefix.length && (answer.separate match {
-    case Some(arrays) => util.Arrays.equals(arrays(index), 0, prefix.length, prefix, 0, prefix.length)
-    case None         => util.Arrays.equals(answer.bytes, dataFrom, dataFrom + prefix.length, prefix, 0, prefix.length)
-  })
+  def startsWith(prefix: Array[Byte]): Boolean = dataLength >= prefix.length && {
+    val in   = if (isSeparate) answer.separate.get(index) else answer.bytes
+    val from = if (isSeparate) 0 else dataFrom
+    util.Arrays.equals(in, from, from + prefix.length, prefix, 0, prefix.length)
+  }
 
   /** A view of the answer's bytes, to be used at once; null without a key. */
   def partitionKeyText: UTF8String = if (hasKey) UTF8String.fromBytes(answer.bytes, keyFrom, keyLength) else null
@@ -47,10 +47,12 @@ final class KinesisRecord private[reader] (answer: AnswerRecords, index: Int) {
   /** A view of the answer's bytes, to be used at once. */
   def sequenceNumberText: UTF8String = UTF8String.fromBytes(answer.bytes, numberFrom, numberLength)
 
+  private def isSeparate = answer.separate.nonEmpty && answer.separate.get(index) != null
+
   // In the answer's bytes, one after the other: data, unless it is kept separately; key; number.
   private def dataFrom   = if (index == 0) 0 else answer.numberEnds(index - 1)
   private def dataLength =
-    if (answer.separate.isEmpty) answer.dataEnds(index) - dataFrom else answer.separate.get(index).length
+    if (isSeparate) answer.separate.get(index).length else answer.dataEnds(index) - dataFrom
   private def keyFrom      = answer.dataEnds(index)
   private def keyLength    = if (hasKey) answer.keyEnds(index) - keyFrom else 0
   private def numberFrom   = keyFrom + keyLength

@@ -1,17 +1,21 @@
 package io.github.kinesisspark.read.reader
 
+import java.lang.management.ManagementFactory
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
+import java.time.Instant
 import java.util.Locale
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
 
+import com.sun.management.ThreadMXBean
 import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
 import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
+import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model.Record
 import software.amazon.awssdk.thirdparty.jackson.core.{JsonFactory, JsonGenerator}
@@ -41,6 +45,25 @@ class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckProper
         names(format, rest) should contain allOf ("Records", "NextShardIterator", "MillisBehindLatest")
         names(format, rest) should not contain "Data"
       }
+    }
+
+    it("takes as much memory for records of which every other one is large as for others") {
+      def record(n: Int, bytes: Int) = Record.builder
+        .data(SdkBytes.fromByteArray(new Array[Byte](bytes)))
+        .partitionKey("key")
+        .sequenceNumber((n + 1).toString)
+        .approximateArrivalTimestamp(Instant.ofEpochMilli(1700000000000L))
+        .build
+      def allocatedFor(sizes: Int => Int): Double = {
+        val records = Vector.tabulate(600)(n => record(n, sizes(n)))
+        val body    = Seq(ByteBuffer.wrap(written(format)(writeAnswer(_, records, new Random(1)))))
+        split(body)._1 should have size 600
+        val threads = ManagementFactory.getThreadMXBean.asInstanceOf[ThreadMXBean]
+        val before  = threads.getThreadAllocatedBytes(Thread.currentThread.getId)
+        split(body)
+        (threads.getThreadAllocatedBytes(Thread.currentThread.getId) - before).toDouble / body.head.remaining
+      }
+      allocatedFor(n => if (n % 2 == 0) 17000 else 100) should be < 2 * allocatedFor(_ => 8500)
     }
 
     it("is left to the SDK where anything in it is not as expected") {
