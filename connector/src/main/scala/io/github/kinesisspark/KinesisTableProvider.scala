@@ -9,6 +9,7 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import io.github.kinesisspark.config.{SinkOptions, SourceOptions}
 import io.github.kinesisspark.jar.BuiltFor
@@ -18,13 +19,16 @@ import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.row.SourceSchema
 import io.github.kinesisspark.write.KinesisSink
 
-/** The front door: `format("kinesis")`. Options are checked here, at `load()`, `start()` or `save()`, before anything runs. */
+/** The front door: `format("kinesis")`. Options are checked here, at `load()`, `CREATE TABLE`, `start()` or `save()`, before
+  * anything runs.
+  */
 class KinesisTableProvider extends TableProvider with DataSourceRegister {
 
   override def shortName(): String = "kinesis"
 
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = {
     BuiltFor.check()
+    SourceOptions.parse(options.asCaseSensitiveMap.asScala.toMap): Unit
     SourceSchema.schema
   }
 
@@ -33,7 +37,8 @@ class KinesisTableProvider extends TableProvider with DataSourceRegister {
 
   /** Spark doesn't say what a table is for, but a reader has asked for the schema before and passes that very object;
     * a writer brings a schema of its own. A catalog, too, passes a schema of its own: its tables are for reading, which
-    * the names of its properties show. Spark refuses to write into them, and to create them with other columns.
+    * the names of its properties show. Spark refuses to write into them, and to create them with other columns. It also loads
+    * them to list, alter or drop them, so wrong options fail when they are read, and no consumer is registered before.
     */
   override def getTable(
       schema: StructType,
@@ -43,8 +48,8 @@ class KinesisTableProvider extends TableProvider with DataSourceRegister {
     BuiltFor.check()
     val isCatalogs = properties.containsKey(TableCatalog.PROP_PROVIDER)
     if (isCatalogs || (schema eq SourceSchema.schema)) {
-      val parsed = SourceOptions.parse(properties.asScala.toMap)
-      ConsumerLifecycle.begin(parsed, DriverRuntime.ofJvm.clients)
+      val parsed = Try(SourceOptions.parse(properties.asScala.toMap))
+      if (!isCatalogs) ConsumerLifecycle.begin(parsed.get, DriverRuntime.ofJvm.clients)
       new KinesisTable(parsed, properties)
     } else new KinesisSink(schema, SinkOptions.parse(properties.asScala.toMap))
   }

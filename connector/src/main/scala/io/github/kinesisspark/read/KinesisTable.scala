@@ -4,6 +4,7 @@ import java.util
 
 import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability}
 import org.apache.spark.sql.connector.read.ScanBuilder
@@ -18,18 +19,23 @@ import io.github.kinesisspark.read.row.SourceSchema
 
 /** The streams of one `load()`, or of a table in a catalog, that can be read in micro-batches, and as a batch.
   *
+  * @param options a failure if those of a catalog's table are wrong
   * @param asGiven the options as they were given
   */
-final class KinesisTable(options: SourceOptions, asGiven: util.Map[String, String]) extends Table with SupportsRead {
+final class KinesisTable(options: Try[SourceOptions], asGiven: util.Map[String, String])
+    extends Table
+    with SupportsRead {
 
   /** By what is read. Taken once, so that every action on a DataFrame reads the same. */
   private val snapshots = TrieMap.empty[SourceOptions, Lazy[BatchSnapshot]]
 
-  override def name(): String = s"kinesis ${options.streams.map(_.stream.name).mkString(", ")}"
+  private val streams = options.toOption.toSeq.flatMap(_.streams)
+
+  override def name(): String = s"kinesis ${streams.map(_.stream.name).mkString(", ")}"
 
   override def schema(): StructType = SourceSchema.schema
 
-  override def properties(): util.Map[String, String] = DatasetName.properties(options.streams match {
+  override def properties(): util.Map[String, String] = DatasetName.properties(streams match {
     case Seq(one) => Some(one.stream -> one.client)
     case _        => None
   })
@@ -40,7 +46,8 @@ final class KinesisTable(options: SourceOptions, asGiven: util.Map[String, Strin
   /** @param more what a reader of a catalog's table sets differently; of a `load()` the same options again */
   override def newScanBuilder(more: CaseInsensitiveStringMap): ScanBuilder = {
     val asked =
-      if (more.isEmpty) options else SourceOptions.parse(asGiven.asScala.toMap, more.asCaseSensitiveMap.asScala.toMap)
+      if (more.isEmpty) options.get
+      else SourceOptions.parse(asGiven.asScala.toMap, more.asCaseSensitiveMap.asScala.toMap)
     new KinesisScanBuilder(
       name(),
       asked,

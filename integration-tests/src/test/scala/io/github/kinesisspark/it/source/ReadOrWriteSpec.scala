@@ -2,6 +2,7 @@ package io.github.kinesisspark.it.source
 
 import org.apache.spark.sql.{AnalysisException, DataFrame}
 
+import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.it.sink.Written
 import io.github.kinesisspark.write.SinkSchemaException
@@ -10,11 +11,11 @@ import io.github.kinesisspark.write.SinkSchemaException
   * arguments.
   */
 class ReadOrWriteSpec extends TestkitSuite {
-  private def clause(stream: TestStream) =
-    options(stream).map { case (key, value) => s"$key '$value'" }.mkString(", ")
+  private def clause(stream: TestStream, more: Map[String, String] = Map.empty) =
+    (options(stream) ++ more).map { case (key, value) => s"'$key' '$value'" }.mkString(", ")
 
-  private def inTable(stream: TestStream)(body: => Any): Unit = {
-    spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS (${clause(stream)})")
+  private def inTable(stream: TestStream, more: Map[String, String] = Map.empty)(body: => Any): Unit = {
+    spark.sql(s"CREATE TABLE orders USING kinesis OPTIONS (${clause(stream, more)})")
     try body: Unit
     finally spark.sql("DROP TABLE orders"): Unit
   }
@@ -75,5 +76,32 @@ class ReadOrWriteSpec extends TestkitSuite {
     }
     refused(s"CREATE TABLE orders (data BINARY) USING kinesis OPTIONS (${clause(stream)})") should include("schema")
     Written.texts(stream) should have size 10
+  }
+
+  it("CREATE TABLE with wrong options is refused") {
+    intercept[OptionException](spark.sql("CREATE TABLE orders USING kinesis OPTIONS (streamNames 'x')")).getMessage should
+      include("Unknown option 'streamNames'. Did you mean 'streamName'?")
+    spark.catalog.tableExists("orders") shouldBe false
+  }
+
+  it("a catalog table whose options have become wrong can be listed, described and dropped, but not read") {
+    inTable(newStream(shards = 1)) {
+      spark.sql("ALTER TABLE orders SET TBLPROPERTIES ('option.streamNames' = 'x')")
+      spark.catalog.listTables().collect().map(_.name) shouldBe Array("orders")
+      spark.sql("DESCRIBE orders").collect().map(_.getString(0)) should contain("sequenceNumber")
+      intercept[OptionException](spark.table("orders").collect()).getMessage should include("'streamNames'")
+    }
+    spark.catalog.tableExists("orders") shouldBe false
+  }
+
+  it("a catalog table with efo.registration = eager registers no consumer until it is read") {
+    val stream = newStream(shards = 1)
+    val eager  = Map("recordPublisher" -> "efo", "efo.consumerName" -> "app", "efo.registration" -> "eager")
+    inTable(stream, eager) {
+      spark.catalog.listTables().collect().map(_.name) shouldBe Array("orders")
+      spark.sql("DESCRIBE EXTENDED orders").collect()
+      spark.sql("EXPLAIN SELECT * FROM orders").collect()
+    }
+    kinesis.calls.count("RegisterStreamConsumer", stream.name) shouldBe 0
   }
 }
