@@ -64,6 +64,9 @@ private final class KinesisScan(
     override def numRows(): OptionalLong     = rows.fold(OptionalLong.empty())(OptionalLong.of)
   }
 
+  /** Otherwise Spark makes the reader factory when it plans, also for `EXPLAIN`. That of a batch read registers a consumer. */
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = Scan.ColumnarSupportMode.UNSUPPORTED
+
   override def toBatch: Batch = batch
 
   override def toMicroBatchStream(checkpointLocation: String): MicroBatchStream = {

@@ -4,6 +4,7 @@ import java.nio.file.Path
 import java.time.{Duration, Instant}
 
 import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.execution.{ExtendedMode, SimpleMode}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.kinesisspark.{CapturedLogs, StreamPositions}
@@ -72,7 +73,7 @@ class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
       )
       // An answer holds 10 MB, so the last one brings a few that come after the end.
       read(stream)(between.count() shouldBe 5) should be < 20
-      between.queryExecution.explainString(org.apache.spark.sql.execution.ExtendedMode) should include("arrived from")
+      between.queryExecution.explainString(ExtendedMode) should include("arrived from")
       frame.where("approximateArrivalTimestamp < timestamp'2001-01-01'").count() shouldBe 0
     }
 
@@ -121,6 +122,16 @@ class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
         .flatMap(_.start)
         .filterNot(_.startsWith("AT_TIMESTAMP")) shouldBe empty
     }
+  }
+
+  it("EXPLAIN of a batch read by fan-out registers no consumer") {
+    val stream = newStream(shards = 1)
+    put(stream, "r", 10)
+    val rows = backfill(stream, "recordPublisher" -> "efo", "efo.consumerName" -> "explained")
+    rows.queryExecution.explainString(SimpleMode) should include("BatchScan")
+    kinesis.calls.count("RegisterStreamConsumer", stream.name) shouldBe 0
+    rows.count() shouldBe 10
+    kinesis.calls.count("RegisterStreamConsumer", stream.name) shouldBe 1
   }
 
   describe("an ending position at a future time") {
