@@ -140,7 +140,8 @@ private[config] object GivenOptions {
 
   private def unknown(key: String, side: OptionScope): String = lower(key) match {
     case name if known.contains(name) =>
-      s"'$key' is an option of the ${known(name).scope.name}, not of the ${side.name}."
+      val hint = if (side == OptionScope.Sink) s" ${SinkOptions.SchemaOfReader}" else ""
+      s"'$key' is an option of the ${known(name).scope.name}, not of the ${side.name}.$hint"
     case name if ofQuery(name) => s"'$key' is an option of the query, not of the source. Set it on writeStream."
     case name if name.startsWith("stream.") =>
       s"Unknown option '$key'. An option of one stream has the form stream.<name>.<option>, with one of $perStreamNames."

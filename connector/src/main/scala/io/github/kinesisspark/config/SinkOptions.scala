@@ -37,6 +37,9 @@ final case class SinkOptions(
 
 object SinkOptions extends OptionGroup(OptionScope.Sink) {
 
+  /** For errors of a sink: a reader that is given a schema looks to it like a writer. */
+  private[kinesisspark] val SchemaOfReader = "To read, leave out schema(...): the source's columns are fixed."
+
   val ordered: Opt[Boolean] = option(
     "ordered",
     OptionValue.boolean,

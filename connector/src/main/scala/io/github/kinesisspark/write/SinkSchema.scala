@@ -2,7 +2,7 @@ package io.github.kinesisspark.write
 
 import org.apache.spark.sql.types.{BinaryType, DataType, StringType, StructType}
 
-import io.github.kinesisspark.config.StreamRef
+import io.github.kinesisspark.config.{SinkOptions, StreamRef}
 import io.github.kinesisspark.error.ErrorCatalogue
 
 /** The places of a sink's columns in its rows; none for absent columns. */
@@ -80,7 +80,11 @@ private[kinesisspark] object SinkSchema {
 final class SinkSchemaException(val problems: Seq[String])
     extends IllegalArgumentException(
       problems
-        .mkString(s"[${SinkSchemaException.ErrorClass}] ", " ", ErrorCatalogue.suffix(SinkSchemaException.ErrorClass))
+        .mkString(
+          s"[${SinkSchemaException.ErrorClass}] ",
+          " ",
+          s" ${SinkOptions.SchemaOfReader}${ErrorCatalogue.suffix(SinkSchemaException.ErrorClass)}"
+        )
     ) {
 
   /** The stable name that monitoring can match on; the message starts with it, as Spark's do. */

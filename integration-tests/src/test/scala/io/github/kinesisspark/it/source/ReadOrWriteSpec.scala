@@ -104,4 +104,15 @@ class ReadOrWriteSpec extends TestkitSuite {
     }
     kinesis.calls.count("RegisterStreamConsumer", stream.name) shouldBe 0
   }
+
+  it("a reader with a schema is refused, and the error says to leave it out") {
+    val stream                      = newStream(shards = 1)
+    val schema                      = backfill(stream).schema
+    def refused(read: => DataFrame) = intercept[IllegalArgumentException](read).getMessage should
+      include("To read, leave out schema(...): the source's columns are fixed.")
+    for (more <- Seq(Map.empty[String, String], Map("startingPosition" -> "TRIM_HORIZON"))) {
+      refused(spark.read.schema(schema).format("kinesis").options(options(stream) ++ more).load())
+      refused(spark.readStream.schema(schema).format("kinesis").options(options(stream) ++ more).load())
+    }
+  }
 }
