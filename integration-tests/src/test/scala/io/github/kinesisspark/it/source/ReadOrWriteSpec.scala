@@ -79,7 +79,9 @@ class ReadOrWriteSpec extends TestkitSuite {
   }
 
   it("CREATE TABLE with wrong options is refused") {
-    intercept[OptionException](spark.sql("CREATE TABLE orders USING kinesis OPTIONS (streamNames 'x')")).getMessage should
+    intercept[OptionException](
+      spark.sql("CREATE TABLE orders USING kinesis OPTIONS (streamNames 'x')")
+    ).getMessage should
       include("Unknown option 'streamNames'. Did you mean 'streamName'?")
     spark.catalog.tableExists("orders") shouldBe false
   }
