@@ -339,8 +339,7 @@ def parse_in_jvm(spark: SparkSession, options: type, given: Mapping[str, str]) -
 def test_python_means_what_the_connector_means_by_the_options_of_a_source(
     spark: SparkSession, given: dict[str, str]
 ) -> None:
-    written = KinesisOptions.from_dict(given).to_dict()
-    assert parse_in_jvm(spark, KinesisOptions, written) == parse_in_jvm(spark, KinesisOptions, given)
+    _check_same_meaning(spark, KinesisOptions, given)
 
 
 @pytest.mark.parametrize(
@@ -355,8 +354,14 @@ def test_python_means_what_the_connector_means_by_the_options_of_a_source(
 def test_python_means_what_the_connector_means_by_the_options_of_a_sink(
     spark: SparkSession, given: dict[str, str]
 ) -> None:
-    written = KinesisSinkOptions.from_dict(given).to_dict()
-    assert parse_in_jvm(spark, KinesisSinkOptions, written) == parse_in_jvm(spark, KinesisSinkOptions, given)
+    _check_same_meaning(spark, KinesisSinkOptions, given)
+
+
+def _check_same_meaning(
+    spark: SparkSession, kind: type[KinesisOptions | KinesisSinkOptions], given: dict[str, str]
+) -> None:
+    written = kind.from_dict(given).to_dict()
+    assert parse_in_jvm(spark, kind, written) == parse_in_jvm(spark, kind, given)
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,10 @@ private[config] object GivenOptions {
     if (ofTable.isEmpty) all else ofTable
   }
 
-  /** @param instead of the same options, under any of their names and in any case */
+  /** The options, some of them with other values.
+    *
+    * @param instead the others: each replaces the option that it means, whichever of that option's names either of them has, in any case
+    */
   def replaced(options: Map[String, String], instead: Map[String, String]): Map[String, String] = {
     val names = instead.keySet.map(canonical)
     withoutProperties(options).filterNot { case (key, _) => names(canonical(key)) } ++ instead

@@ -6,7 +6,7 @@ import scala.concurrent.duration._
   *
   * @param stream           where rows go that don't name a stream themselves
   * @param client           for streams without options of their own
-  * @param clients          for others, by their names or ARNs as given; those by ARN have the options by the same name, too
+  * @param clients          for others, by their names or ARNs as given. One by ARN also has the options that are given by that stream's name
   * @param ordered          whether the records of a partition key keep the order of their rows
   * @param aggregation      how several rows share a Kinesis record, if they do
   * @param badRecords       what becomes of rows that can never be written

@@ -11,7 +11,7 @@ import scala.collection.mutable
   * @param dataEnds   where each record's data ends
   * @param keyEnds    where its key ends; negative without a key
   * @param numberEnds where its sequence number ends, in digits
-  * @param separate   the data of records that are so large that copying them costs more than it saves, and null for others; nothing where there are none
+  * @param separate   the data of large records, which cost more to copy than that saves; null for each other record. Nothing if none is large
   */
 private[reader] final class AnswerRecords(
     val bytes: Array[Byte],
