@@ -68,7 +68,10 @@ private[write] final class TaskWriter(
   /** Sends what could not be sent before. */
   private var woken = Option.empty[Timed]
 
-  /** Rows up to the last that the timer has sent. Those of them that come back, or had to wait for others, wait no more. */
+  /** The number of the next row. */
+  private var nextRow = 0L
+
+  /** Rows before this one have waited for long enough. Those of them that come back, or had to wait for others, wait no more. */
   private var overdue = 0L
 
   /** Error classes of calls that were sent again. */
@@ -84,6 +87,7 @@ private[write] final class TaskWriter(
     * @throws KinesisException for a failure that isn't retried, or not any more
     */
   def write(row: Entry): Unit = onTask {
+    nextRow = row.row.row + 1
     block += row
     blockRows += 1
     blockBytes += row.weight
@@ -166,16 +170,20 @@ private[write] final class TaskWriter(
   private def sendAll(): Unit = {
     timed = None
     advance(flush = true)
-    overdue = packing.rows + packing.heldRows
+    overdue = nextRow
   }
 
   /** Records that were refused, or whose call failed, can be sent again. */
   private def sendDue(): Unit = {
     woken = None
-    advance(flush = isOverdue)
+    sendOverdue()
   }
 
-  private def isOverdue = packing.rows < overdue
+  /** With what is there besides, as the call is made anyway. */
+  private def sendOverdue(): Unit = {
+    takeAnswers()
+    advance(flush = false, pressed = sending.holdsBefore(overdue, now))
+  }
 
   /** Work for later. Comes again where the task's thread holds the lock then, a little later each time. One that has been cancelled does nothing, though its
     * time may have come.
@@ -184,7 +192,7 @@ private[write] final class TaskWriter(
     */
   private final class Timed(val at: Long, after: FiniteDuration)(work: => Unit) {
     @volatile private var isOver = false
-    @volatile private var next   = writers.after(after)(tick(after.max(ShortestTry)))
+    @volatile private var next   = writers.after(after)(tick(ShortestTry))
 
     def cancel(): Unit = {
       isOver = true
@@ -199,13 +207,13 @@ private[write] final class TaskWriter(
           startTimers()
         }
       }
-      if (!isDone) next = writers.after(again)(tick((again * 2).min(after.max(LongestTry))))
+      if (!isDone) next = writers.after(again)(tick((again * 2).min(LongestTry)))
     }
   }
 
   /** Rows that waited for others while a call was under way may wait no longer. A task's thread that is at work takes answers itself. */
   private def onAnswer(): Unit = if (!answers.isEmpty) onTimer {
-    advance(flush = isOverdue)
+    sendOverdue()
     startTimers()
   }: Unit
 
@@ -241,18 +249,21 @@ private[write] final class TaskWriter(
 
   private def endIfKilled(): Unit = if (isKilled()) throw new InterruptedException("The task is being killed")
 
-  private def advance(flush: Boolean): Unit = {
+  /** @param flush   send all rows, also those that packing holds for fuller records
+    * @param pressed send all records
+    */
+  private def advance(flush: Boolean, pressed: Boolean = false): Unit = {
     takeBlock()
-    makeCalls(flush)
-    due = sending.wakeAt(pressed = true).filter(_ > now)
+    makeCalls(flush, pressed)
+    due = sending.dueAfter(now)
     counted = SinkCounts(sending.totals, packing.rows, skipped = 0, times)
   }
 
-  @tailrec private def makeCalls(flush: Boolean): Unit = {
+  @tailrec private def makeCalls(flush: Boolean, pressed: Boolean): Unit = {
     takeAnswers()
     // Half-full records are sent only where nothing else makes room.
     if (flush || (!hasRoom && sending.isEmpty)) send(packing.flush())
-    val (next, call) = sending.next(now, isPressed(flush))
+    val (next, call) = sending.next(now, pressed || isPressed(flush))
     sending = next
     call match {
       case None    => ()
@@ -264,7 +275,7 @@ private[write] final class TaskWriter(
           answers.put(Answered(c.call, Option(a).toRight(e), now - sent))
           if (linger.nonEmpty) writers.execute(onAnswer())
         }: Unit
-        makeCalls(flush)
+        makeCalls(flush, pressed)
     }
   }
 

@@ -190,9 +190,41 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
     val answer = CallAnswer.PerRecord(refused +: Vector.fill(499)(RecordAnswer.Taken(shardId)))
     val s      = new Setting(Some(Linger.of(1.hour)), Seq(answer))
-    (0 until 500).foreach(i => s.writer.write(entry(i)))
-    eventually(s.writer.counts.userRecords shouldBe 500)
+    (0 until 501).foreach(i => s.writer.write(entry(i)))
+    eventually(s.writer.counts.userRecords shouldBe 501)
     s.writer.close()
+  }
+
+  it(
+    "a task writer whose rows come one by one makes as many calls as its linger allows, though others are answered meanwhile"
+  ) {
+    val time = new VirtualTime
+    import time.runtime
+    var calls                       = 0
+    def put(entries: Vector[Entry]) = {
+      calls += 1
+      val answer = new CompletableFuture[CallAnswer]
+      val taken  = Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId))
+      runtime.timers.schedule(35.millis.toNanos)(answer.complete(CallAnswer.PerRecord(taken)): Unit)
+      answer
+    }
+    val writer = new TaskWriter(
+      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 8, CallRetries.default)),
+      new Packing.Plain,
+      (_, entries) => put(entries),
+      _ => (),
+      () => false,
+      Some(Linger(idle = 1.milli, busy = 10.millis)),
+      new WriterRuntime(new KinesisClients((_, _) => fail("no client is needed")))
+    )
+    for (row <- 0 until 1000) {
+      writer.write(entry(row))
+      time.pass(1.milli)
+    }
+    calls should (be >= 80 and be <= 110)
+    writer.flush()
+    writer.counts.userRecords shouldBe 1000
+    writer.close()
   }
 
   it("a task writer has rows with one key wait for a fuller call once, and not each of them") {

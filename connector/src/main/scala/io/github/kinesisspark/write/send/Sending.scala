@@ -128,6 +128,14 @@ final case class Sending(
     if (calls.sizeIs >= settings.maxCalls) None
     else streams.valuesIterator.flatMap(_.wakeAt(pressed)).minOption
 
+  /** When records can be sent that can't be now, if no answer comes before. */
+  def dueAfter(now: Long): Option[Long] =
+    if (calls.sizeIs >= settings.maxCalls) None
+    else streams.valuesIterator.flatMap(_.dueAfter(now)).minOption
+
+  /** Whether a record of an earlier row than this one could be sent now. */
+  def holdsBefore(row: Long, now: Long): Boolean = streams.valuesIterator.exists(_.holdsBefore(row, now))
+
   /** @param call as [[next]] numbered it
     * @return the next state, or why the task fails
     */
@@ -187,8 +195,9 @@ final case class Sending(
 
   private def age(record: PendingRecord, now: Long) = record.refusedSince.fold(0L)(now - _)
 
+  /** A batch write's slow rows may leave a record waiting for longer than that after its first refusal alone. */
   private def isOver(record: PendingRecord, now: Long) =
-    record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
+    record.tries >= LeastTries && record.refusedSince.nonEmpty && age(record, now) >= settings.maxRetry
 
   private def tooLong(
       batch: Batch,
@@ -221,6 +230,9 @@ final case class Sending(
 }
 
 object Sending {
+
+  /** Before a record is given up, whatever time has passed. */
+  private val LeastTries = 3
 
   /** @param bad    found only by the service
     * @param worry  why calls have failed for so long that it is logged

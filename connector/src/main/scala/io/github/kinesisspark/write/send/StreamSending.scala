@@ -66,6 +66,13 @@ private[send] final case class StreamSending(
     due.minOption.map(math.max(_, pause.until))
   }
 
+  /** When records become due that aren't now, if no answer comes before. */
+  def dueAfter(now: Long): Option[Long] =
+    (throttles.due.map(_.max(pause.until)) ++ Option.when(!fresh.isEmpty)(pause.until)).filter(_ > now).minOption
+
+  /** Whether a record of an earlier row than this one could be sent now, unless its shard's throttle holds it. */
+  def holdsBefore(row: Long, now: Long): Boolean = pause.until <= now && fresh.exists(_.entry.row.row < row)
+
   /** So many records wait for others of their keys that no call would get full. */
   private def fewKeys = calls == 0 && behindCount >= SizeLimits.MaxRecords
 
@@ -216,6 +223,9 @@ private[send] final case class SendQueue(
   def isEmpty: Boolean = count == 0
 
   def head: PendingRecord = blocks.head(gone)
+
+  def exists(is: PendingRecord => Boolean): Boolean =
+    blocks.headOption.exists(_.iterator.drop(gone).exists(is)) || blocks.iterator.drop(1).exists(_.exists(is))
 
   def tail: SendQueue = {
     val (left, past) = if (gone + 1 < blocks.head.size) (blocks, gone + 1) else (blocks.tail, 0)
