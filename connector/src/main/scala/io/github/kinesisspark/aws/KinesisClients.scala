@@ -32,7 +32,7 @@ final class ClientLease private[aws] (
     */
   def hasWorked: Boolean = success.isThere
 
-  /** Records that a call has succeeded which the SDK counts as over only later: a subscription that is open. */
+  /** Records that a call has succeeded which the SDK doesn't count: a subscription that is open, or another executor's. */
   def succeeded(): Unit = success.happened()
 
   override def close(): Unit = lease.close()

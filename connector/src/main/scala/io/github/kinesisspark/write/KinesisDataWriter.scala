@@ -18,19 +18,21 @@ import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
 
 /** Writes the rows of one task. All of them are in their streams when it is committed, and some of them before.
   *
-  * @param linger how long rows wait for a fuller call; left out, until it is full
+  * @param linger     how long rows wait for a fuller call; left out, until it is full
+  * @param hasWritten whether a task of this query has written before
   */
 private[write] final class KinesisDataWriter(
     rows: RowReader,
     options: SinkOptions,
     linger: Option[Linger],
+    hasWritten: Boolean,
     writers: WriterRuntime
 ) extends DataWriter[InternalRow] {
 
   private val task  = Option(TaskContext.get())
   private val bad   = new BadRows(options.badRecords)
   private val calls =
-    new PutRecordsCalls(options.clientOf, options.maxRetryDuration, () => isKilled, writers)
+    new PutRecordsCalls(options.clientOf, options.maxRetryDuration, hasWritten, () => isKilled, writers)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
   }
@@ -76,12 +78,14 @@ private[write] final class KinesisDataWriter(
 
 /** Travels to the executors.
   *
-  * @param run the query, by its ID
+  * @param run        the query, by its ID
+  * @param hasWritten whether one of its tasks has written before
   */
 private[write] final class KinesisWriterFactory(
     columns: SinkColumns,
     options: SinkOptions,
-    run: String
+    run: String,
+    private[write] val hasWritten: Boolean
 ) extends DataWriterFactory
     with StreamingDataWriterFactory {
 
@@ -92,13 +96,14 @@ private[write] final class KinesisWriterFactory(
     writer(s"$run-$batch", partition, Some(options.linger))
 
   private def writeReplace(): AnyRef =
-    FromDriver(KinesisWriterFactory.Written(columns, options, run))
+    FromDriver(KinesisWriterFactory.Written(columns, options, run, hasWritten))
 
   private def writer(run: String, partition: Int, linger: Option[Linger]) =
     new KinesisDataWriter(
       new RowReader(columns, options.stream, run, partition),
       options,
       linger,
+      hasWritten,
       WriterRuntime.ofJvm
     )
 }
@@ -107,9 +112,10 @@ private object KinesisWriterFactory {
   private final case class Written(
       columns: SinkColumns,
       options: SinkOptions,
-      run: String
+      run: String,
+      hasWritten: Boolean
   ) {
-    private def readResolve(): AnyRef = new KinesisWriterFactory(columns, options, run)
+    private def readResolve(): AnyRef = new KinesisWriterFactory(columns, options, run, hasWritten)
   }
 }
 

@@ -30,6 +30,9 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
 
   private val counts = new SinkMetrics
 
+  // Once for all batches of a query: the machine's metadata may be slow, or fail.
+  private lazy val located = Regions.located(options)
+
   override def name(): String = s"kinesis ${options.stream.fold("by the column targetStream")(_.name)}"
 
   override def properties(): util.Map[String, String] =
@@ -42,16 +45,26 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
   // Changed rows of an update are appended, as to Kafka.
   override def newWriteBuilder(info: LogicalWriteInfo): WriteBuilder = new WriteBuilder with UpdatesAsAppends {
     override def build(): Write =
-      new KinesisWrite(name(), SinkSchema.columnsOf(info.schema, options.stream), options, info.queryId, counts)
+      new KinesisWrite(
+        name(),
+        SinkSchema.columnsOf(info.schema, options.stream),
+        options,
+        located,
+        info.queryId,
+        counts
+      )
   }
 
   override def metrics(): util.Map[String, String] = counts.toJava
 }
 
+/** @param located the options with the regions of clients that have none
+  */
 private final class KinesisWrite(
     name: String,
     columns: SinkColumns,
     options: SinkOptions,
+    located: => SinkOptions,
     queryId: String,
     counts: SinkMetrics
 ) extends Write {
@@ -76,7 +89,7 @@ private final class KinesisWrite(
 
   private def factory() = {
     val isRegionKnown = columns.targetStream.isEmpty && options.stream.exists(_.arn.nonEmpty)
-    new KinesisWriterFactory(columns, if (isRegionKnown) options else Regions.located(options), queryId)
+    new KinesisWriterFactory(columns, if (isRegionKnown) options else located, queryId, counts.hasWritten)
   }
 
   /** Nothing is left to commit: the tasks' records are in their streams. */

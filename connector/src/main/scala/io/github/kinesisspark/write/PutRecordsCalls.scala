@@ -33,13 +33,15 @@ import io.github.kinesisspark.write.send.{CallAnswer, Entry}
 
 /** The calls of one task.
   *
-  * @param options  of each stream's client, with the region of those without an ARN
-  * @param patience with ListShards
-  * @param isKilled whether Spark has killed the task
+  * @param options    of each stream's client, with the region of those without an ARN
+  * @param patience   with ListShards
+  * @param hasWritten whether some executor has written for this query before: then a host that can't be found here is an outage, and no mistake
+  * @param isKilled   whether Spark has killed the task
   */
 private[write] final class PutRecordsCalls(
     options: StreamRef => ClientOptions,
     patience: FiniteDuration,
+    hasWritten: Boolean,
     isKilled: () => Boolean,
     writers: WriterRuntime
 ) extends AutoCloseable {
@@ -71,7 +73,10 @@ private[write] final class PutRecordsCalls(
   private def lease(stream: StreamRef): ClientLease = leases.getOrElseUpdate(
     stream, {
       val client = options(stream)
-      classes.in(writers.clients.lease(client, Regions.resolve(stream, client, _ => None), ClientKind.Writes))
+      val lease  =
+        classes.in(writers.clients.lease(client, Regions.resolve(stream, client, _ => None), ClientKind.Writes))
+      if (hasWritten) lease.succeeded()
+      lease
     }
   )
 }

@@ -51,6 +51,9 @@ private[write] final class SinkMetrics {
 
   def add(counts: SinkCounts): Unit = all.updateAndGet(_ + counts): Unit
 
+  /** Whether the service has taken a record. */
+  def hasWritten: Boolean = all.get.sent.records > 0
+
   def toJava: util.Map[String, String] = SinkMetrics.shown(all.get).asJava
 }
 

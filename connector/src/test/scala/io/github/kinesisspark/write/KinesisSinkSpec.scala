@@ -6,7 +6,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import scala.util.Using
 
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
-import org.apache.spark.sql.connector.write.{LogicalWriteInfo, PhysicalWriteInfo}
+import org.apache.spark.sql.connector.write.{LogicalWriteInfo, PhysicalWriteInfo, Write}
 import org.apache.spark.sql.types.{BinaryType, StringType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.apache.spark.unsafe.types.UTF8String
@@ -15,29 +15,47 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.{AwsHome, KinesisException, Regions, StubServer}
 import io.github.kinesisspark.config.{SinkOptions, StreamRef}
+import io.github.kinesisspark.write.send.Totals
 
 class KinesisSinkSpec extends AnyFunSpec with Matchers {
   private val Rows = new StructType().add("data", BinaryType).add("targetStream", StringType)
 
-  /** The region that a PutRecords call to the stream is signed for. */
-  private def signedRegion(options: SinkOptions, stream: String, server: StubServer): String = {
-    val write = new KinesisSink(Rows, options).newWriteBuilder(new LogicalWriteInfo {
+  private object OneTask extends PhysicalWriteInfo {
+    override def numPartitions(): Int = 1
+  }
+
+  private def writeTo(sink: KinesisSink): Write = sink
+    .newWriteBuilder(new LogicalWriteInfo {
       override def options(): CaseInsensitiveStringMap = CaseInsensitiveStringMap.empty
       override def queryId(): String                   = "query"
       override def schema(): StructType                = Rows
     })
-    val factory = write
-      .build()
-      .toBatch
-      .createBatchWriterFactory(new PhysicalWriteInfo {
-        override def numPartitions(): Int = 1
-      })
+    .build()
+
+  /** The region that a PutRecords call to the stream is signed for. */
+  private def signedRegion(options: SinkOptions, stream: String, server: StubServer): String = {
+    val factory = writeTo(new KinesisSink(Rows, options)).toBatch.createBatchWriterFactory(OneTask)
     Using.resource(factory.createWriter(0, 0)) { writer =>
       writer.write(new GenericInternalRow(Array[Any]("a".getBytes(UTF_8), UTF8String.fromString(stream))))
       intercept[KinesisException](writer.commit())
     }
     val signature = server.requests.last.headers("authorization")
     signature.split('/').lift(2).getOrElse(signature)
+  }
+
+  describe("a sink of a streaming query") {
+    it("lets the tasks of a batch know whether a batch before it has written, as an outage is no mistake then") {
+      val sink       = new KinesisSink(Rows, SinkOptions.parse(Map("streamName" -> "orders", "region" -> "eu-west-1")))
+      def hasWritten = writeTo(sink).toStreaming.createStreamingWriterFactory(OneTask) match {
+        case factory: KinesisWriterFactory => factory.hasWritten
+        case other                         => fail(other.toString)
+      }
+      hasWritten shouldBe false
+      writeTo(sink).toStreaming.commit(0, Array(SinkCounts.none))
+      hasWritten shouldBe false
+      writeTo(sink).toStreaming.commit(1, Array(SinkCounts.none.copy(sent = Totals(records = 1))))
+      hasWritten shouldBe true
+    }
   }
 
   describe("a sink without a region among its options") {

@@ -9,6 +9,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
+import io.github.kinesisspark.write.send.CallAnswer
 
 class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
   it("a client that another thread opens finds the classes of the task's session") {
@@ -18,14 +19,26 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
       new KinesisClients.SharedClient(new NoCalls, success, () => ())
     })
     val session = new ClassLoader(getClass.getClassLoader) {}
-    val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)
     val calls   = within(session)(
-      new PutRecordsCalls(_ => options, 1.second, () => false, new WriterRuntime(clients))
+      new PutRecordsCalls(_ => options, 1.second, hasWritten = false, () => false, new WriterRuntime(clients))
     )
     calls.put(StreamRef.ByName("events"), Vector.empty)
     calls.close()
     found.poll() shouldBe theSameInstanceAs(session)
   }
+
+  it("a client has worked if a task of the same query has written before, in whatever JVM") {
+    for (hasWritten <- Seq(true, false)) {
+      val clients = new KinesisClients((_, success) => new KinesisClients.SharedClient(new NoCalls, success, () => ()))
+      val calls   = new PutRecordsCalls(_ => options, 1.second, hasWritten, () => false, new WriterRuntime(clients))
+      calls.put(StreamRef.ByName("events"), Vector.empty).get() should matchPattern {
+        case CallAnswer.Failed(_, `hasWritten`, _) =>
+      }
+      calls.close()
+    }
+  }
+
+  private val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)
 
   private def within[A](loader: ClassLoader)(work: => A): A = {
     val thread = Thread.currentThread

@@ -15,6 +15,7 @@ final class SinkTask(clients: KinesisClients) {
     new RowReader(SinkSchema.columnsOf(SinkTask.Schema, options.stream), options.stream, s"run-$batch", task = 0),
     options,
     Some(options.linger),
+    hasWritten = false,
     writers
   )
 }
