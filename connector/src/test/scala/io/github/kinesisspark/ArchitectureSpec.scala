@@ -222,6 +222,7 @@ private object ArchitectureSpec {
     s"$root.aws.Login$$"              -> "java.time.Instant",
     s"$root.aws.LoginCredentials$$"   -> "java.time.Instant",
     s"$root.aws.RenewedCredentials$$" -> "java.time.Instant",
+    s"$root.aws.RenewedCredentials$$" -> "java.lang.System",
     // Calls for credentials: the SDK retries them by itself, and threads of credentials wait for them.
     s"$root.aws.ServiceClient$$" -> "java.util.concurrent.ThreadLocalRandom",
     s"$root.aws.ServiceClient$$" -> "java.util.concurrent.CompletableFuture"

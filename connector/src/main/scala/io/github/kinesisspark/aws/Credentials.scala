@@ -5,7 +5,7 @@ import java.net.URI
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
 import io.github.kinesisspark.config.CredentialsOptions._
 import software.amazon.awssdk.auth.credentials._
-import software.amazon.awssdk.core.SdkSystemSetting.{AWS_ROLE_ARN, AWS_ROLE_SESSION_NAME, AWS_WEB_IDENTITY_TOKEN_FILE}
+import software.amazon.awssdk.core.SdkSystemSetting._
 
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
@@ -33,9 +33,9 @@ private[aws] object Credentials {
       connection: ConnectionOptions = ConnectionOptions.Default,
       endpoint: Option[URI] = None
   ): Credentials = options match {
-    case DefaultChain                    => owned(chain(region, connection))
-    case Profile(name)                   => owned(new ProfileCredentials(Some(name), region, connection))
-    case keys: StaticKeys                => new Credentials(ofKeys(keys), Nil)
+    case DefaultChain     => owned(environmentsRole(region, connection).getOrElse(chain(region, connection)))
+    case Profile(name)    => owned(new ProfileCredentials(Some(name), region, connection))
+    case keys: StaticKeys => new Credentials(ofKeys(keys), Nil)
     case ProviderClass(name, parameters) =>
       owned(UserCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint))
     case WebIdentity(_)                                          => anonymous
@@ -61,27 +61,32 @@ private[aws] object Credentials {
     case AssumeRole(base, role, _, _, _) => s"role $role, assumed with ${describe(base)}"
   }
 
-  /** The SDK's default chain, except that web identities and profiles of a login or a role get their credentials through this connection. */
+  /** The SDK's default chain, except that profiles of a login or a role get their credentials through this connection. A chain takes the next provider
+    * where one fails, and stays with the first that gives keys: the machine's role must not be among them where the environment names another source.
+    */
   private def chain(region: String, connection: ConnectionOptions) = AwsCredentialsProviderChain
     .builder()
     .reuseLastProviderEnabled(true)
     .credentialsProviders(
       (Seq[AwsCredentialsProvider](
         SystemPropertyCredentialsProvider.create(),
-        EnvironmentVariableCredentialsProvider.create()
-      ) ++ environmentsRole(region, connection) ++ Seq(
+        EnvironmentVariableCredentialsProvider.create(),
         new ProfileCredentials(None, region, connection),
-        ContainerCredentialsProvider.create(),
-        InstanceProfileCredentialsProvider.create()
-      )).asJava
+        ContainerCredentialsProvider.create()
+      ) ++ Option.unless(isInContainer)(InstanceProfileCredentialsProvider.create())).asJava
     )
     .build()
 
-  /** The role that AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE name, as in pods of EKS. */
+  /** As in tasks of ECS, and in pods of EKS with Pod Identity. */
+  private def isInContainer =
+    Seq(AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI).exists(_.getStringValue.isPresent)
+
+  /** The role that AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE name, as in pods of EKS. Access keys come before it, as in the SDK's chain. */
   private def environmentsRole(region: String, connection: ConnectionOptions): Option[RenewedCredentials] =
     for {
       role <- AWS_ROLE_ARN.getStringValue.toScala
       file <- AWS_WEB_IDENTITY_TOKEN_FILE.getStringValue.toScala
+      if !AWS_ACCESS_KEY_ID.getStringValue.isPresent
     } yield {
       val name = AWS_ROLE_SESSION_NAME.getStringValue.orElse("kinesis-spark")
       RoleCredentials(

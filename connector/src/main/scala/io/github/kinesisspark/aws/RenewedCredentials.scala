@@ -12,32 +12,39 @@ import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsPr
   * tried again every ten seconds, and fails the caller only in their last minute. [[CredentialsCache]] makes one call at a time, on threads that
   * may wait, so there is no lock: calls at the same time would only renew twice.
   *
-  * @param what they are of, for the log
-  * @param call that gives them
-  * @param ask  makes it, and waits; the result has an expiry
-  * @param now  the machine's time
+  * The machine's date may be wrong, or jump. So they are good for no longer than they were when they came, by a clock that never goes back. That clock may
+  * stand still while the machine sleeps, so the date counts, too.
+  *
+  * @param what   they are of, for the log
+  * @param call   that gives them
+  * @param ask    makes it, and waits; the result has an expiry
+  * @param asked  for how long they were asked to be good, if that is known
+  * @param now    the machine's time
+  * @param nanos  the clock that never goes back
   */
 private[aws] final class RenewedCredentials(
     what: String,
     call: AwsCall,
     ask: () => AwsSessionCredentials,
     held: AutoCloseable,
-    now: () => Instant = () => Instant.now
+    asked: Option[FiniteDuration] = None,
+    now: () => Instant = () => Instant.now,
+    nanos: () => Long = () => System.nanoTime()
 ) extends AwsCredentialsProvider
     with AutoCloseable {
   import RenewedCredentials._
 
   private val log = LoggerFactory.getLogger(classOf[RenewedCredentials])
 
-  @volatile private var latest  = Option.empty[AwsSessionCredentials]
-  @volatile private var nextTry = Instant.MIN
+  @volatile private var latest  = Option.empty[Renewed]
+  @volatile private var nextTry = nanos()
 
   override def resolveCredentials(): AwsCredentials =
     latest match {
-      case Some(known) if left(known) > RenewBefore                           => known
-      case Some(known) if left(known) > FailBefore && now().isBefore(nextTry) => known
-      case Some(known) if left(known) > FailBefore                            =>
-        nextTry = now().plusMillis(TryAgain.toMillis)
+      case Some(known) if left(known) > RenewBefore                         => known.keys
+      case Some(known) if left(known) > FailBefore && nanos() - nextTry < 0 => known.keys
+      case Some(known) if left(known) > FailBefore                          =>
+        nextTry = nanos() + TryAgain.toNanos
         try renew()
         catch {
           case NonFatal(e) =>
@@ -45,7 +52,7 @@ private[aws] final class RenewedCredentials(
               s"$call failed for $what, whose credentials are good for ${left(known).toSeconds} s more: " +
                 KinesisFault.inOneLine(e)
             )
-            known
+            known.keys
         }
       case _ => renew()
     }
@@ -54,11 +61,15 @@ private[aws] final class RenewedCredentials(
 
   private def renew(): AwsSessionCredentials = {
     val keys = ask()
-    latest = Some(keys)
+    val life = asked.foldLeft(byDate(keys))(_ min _)
+    latest = Some(Renewed(keys, nanos() + life.toNanos))
     keys
   }
 
-  private def left(keys: AwsSessionCredentials): FiniteDuration =
+  private def left(known: Renewed): FiniteDuration =
+    byDate(known.keys).min((known.goodUntil - nanos()).nanos)
+
+  private def byDate(keys: AwsSessionCredentials) =
     timeLeft(now(), keys.expirationTime.get)
 }
 
@@ -66,6 +77,9 @@ private[kinesisspark] object RenewedCredentials {
   val RenewBefore: FiniteDuration = 5.minutes
   val TryAgain: FiniteDuration    = 10.seconds
   private val FailBefore          = 1.minute
+
+  /** @param goodUntil by the clock that never goes back */
+  private final case class Renewed(keys: AwsSessionCredentials, goodUntil: Long)
 
   def keys(id: String, secret: String, token: String, expires: Instant): AwsSessionCredentials =
     AwsSessionCredentials

@@ -22,12 +22,16 @@ private[aws] object RoleCredentials {
   sealed trait Asked {
     def role: String
     def call: AwsCall
+
+    /** How long the credentials are to be good. */
+    def duration: Option[FiniteDuration]
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys]
   }
 
   /** @see [[https://docs.aws.amazon.com/STS/latest/APIReference/API_AssumeRole.html AssumeRole]] */
   final case class OfRole(role: String, name: String, externalId: Option[String], session: RoleSession) extends Asked {
-    override def call: AwsCall = AwsCall.AssumeRole
+    override def call: AwsCall                    = AwsCall.AssumeRole
+    override def duration: Option[FiniteDuration] = session.duration
 
     private[RoleCredentials] def of(client: StsAsyncClient): CompletableFuture[RoleKeys] = {
       val request = AssumeRoleRequest.builder().roleArn(role).roleSessionName(name)
@@ -70,9 +74,19 @@ private[aws] object RoleCredentials {
 
   /** @throws KinesisException `KINESIS_CA_BUNDLE` */
   def apply(asked: Asked, sts: ServiceClient): RenewedCredentials = {
-    val client = sts.make[StsAsyncClientBuilder, StsAsyncClient](asked.call, StsAsyncClient.builder())
-    new RenewedCredentials(s"role ${asked.role}", asked.call, () => keysOf(waited(asked.of(client))), client)
+    val client   = sts.make[StsAsyncClientBuilder, StsAsyncClient](asked.call, StsAsyncClient.builder())
+    val duration = asked.duration.getOrElse(DefaultDuration)
+    new RenewedCredentials(
+      s"role ${asked.role}",
+      asked.call,
+      () => keysOf(waited(asked.of(client))),
+      client,
+      Some(duration)
+    )
   }
+
+  /** STS's own, for both calls. */
+  private val DefaultDuration = 1.hour
 
   private def keysOf(keys: RoleKeys) =
     RenewedCredentials.keys(keys.accessKeyId, keys.secretAccessKey, keys.sessionToken, keys.expiration)

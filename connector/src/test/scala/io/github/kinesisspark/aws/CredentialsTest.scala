@@ -81,6 +81,32 @@ class CredentialsTest extends AnyFunSuite {
     )
   }
 
+  test("where the environment names a web identity, nothing else gives credentials while its role is refused") {
+    val token = Files.writeString(Files.createTempFile("token", ""), "token")
+    val home  = new AwsHome(new URI("http://127.0.0.1:1"))
+    try
+      withProperties(
+        "aws.roleArn"              -> "arn:aws:iam::123456789012:role/pod",
+        "aws.webIdentityTokenFile" -> token.toString,
+        "aws.profile"              -> home.keys("machine", "machine-id", "s", "t")
+      ) {
+        val refusal =
+          "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>"
+        withSts(
+          DefaultChain,
+          index =>
+            if (index == 0) StubServer.Answer(403, refusal.getBytes("UTF-8"), Map("Content-Type" -> "text/xml"))
+            else assumedByToken("pod-id", later)
+        ) { (credentials, sts) =>
+          val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+          assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED")
+          assertKeys(credentials.provider.resolveCredentials(), "pod-id", "role-secret", Some("role-token"))
+          assert(sts.requests.forall(_.body.contains("role%2Fpod")))
+        }
+      }
+    finally home.close()
+  }
+
   test("a provider of SDK version 2 with static create() yields session credentials with their expiry") {
     val found = resolve(ProviderClass(classOf[Version2Provider].getName))
     assertKeys(found, "v2-id", "v2-secret", Some("v2-token"))
@@ -453,7 +479,8 @@ class CredentialsTest extends AnyFunSuite {
         asked += 1; monitors ++= HeldMonitors.here; answer.getOrElse(throw new IllegalStateException("STS is down"))
       },
       () => (),
-      () => now
+      now = () => now,
+      nanos = () => TimeUnit.MILLISECONDS.toNanos(now.toEpochMilli)
     )
     def id() = role.resolveCredentials().accessKeyId
     answer = keys("one")
@@ -468,6 +495,33 @@ class CredentialsTest extends AnyFunSuite {
     answer = keys("two")
     assert(Seq(id(), id()) == Seq("two", "two"))
     assert(monitors.isEmpty)
+  }
+
+  test("a role's credentials are renewed in time though the machine's date is late, or goes back") {
+    val began         = Instant.parse("2026-01-31T08:00:00Z")
+    var passed, asked = 0L
+    var late          = 600L
+    val role          = new RenewedCredentials(
+      "role r",
+      AwsCall.AssumeRole,
+      () => {
+        asked += 1
+        RenewedCredentials.keys(s"key-$asked", "s", "t", began.plusSeconds(passed + 3600))
+      },
+      () => (),
+      Some(1.hour),
+      () => began.plusSeconds(passed - late),
+      () => TimeUnit.SECONDS.toNanos(passed)
+    )
+    def id() = role.resolveCredentials().accessKeyId
+    assert(id() == "key-1")
+    passed = 3600 - 301
+    assert(id() == "key-1")
+    passed += 2
+    assert(id() == "key-2")
+    late += 7200
+    passed += 3600 - 299
+    assert(id() == "key-3")
   }
 
   test("a refused role fails with KINESIS_ROLE_REFUSED") {
