@@ -221,8 +221,8 @@ final class FanOutRecordPublisher(
 
   private def giveUp(cause: KinesisException): Unit = {
     closed = true
-    release()
-    sink.fail(cause)
+    try release()
+    finally sink.fail(cause)
   }
 
   private def finishByPolling(): Unit = {

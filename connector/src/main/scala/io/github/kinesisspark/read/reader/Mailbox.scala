@@ -3,6 +3,8 @@ package io.github.kinesisspark.read.reader
 import java.util.concurrent.{ConcurrentLinkedQueue, Executor}
 import java.util.concurrent.atomic.AtomicInteger
 
+import io.github.kinesisspark.runtime.Attempt
+
 /** Messages from any thread, handled one after the other on a worker. Putting one never blocks.
   *
   * @param handle sees all that its earlier runs wrote. What it throws goes to `failed`, and the next message is handled
@@ -20,7 +22,10 @@ final class Mailbox[A](worker: Executor, failed: Throwable => Unit)(handle: A =>
   private def handleAll(): Unit = {
     val message = messages.poll()
     try handle(message)
-    catch { case unexpected: Throwable => failed(unexpected) }
+    catch {
+      // Without memory, that may throw as well. The messages behind it are not to wait without end.
+      case unexpected: Throwable => Attempt(failed(unexpected)): Unit
+    }
     if (waiting.decrementAndGet() > 0) handleAll()
   }
 }

@@ -63,6 +63,9 @@ final class PollingRecordPublisher(
   /** What an answer needed that waited for memory in vain. */
   private var missing = 0L
 
+  /** An iterator was refused, and no answer has come since. */
+  private var isRefused = false
+
   /** The last answer held all that there was. */
   private var caughtUp = false
 
@@ -153,8 +156,8 @@ final class PollingRecordPublisher(
     catch {
       case unexpected: Throwable =>
         close()
-        release()
-        sink.fail(KinesisFault.exception(AwsCall.GetRecords, where, FaultClassifier.classify(unexpected)))
+        try release()
+        finally sink.fail(KinesisFault.exception(AwsCall.GetRecords, where, FaultClassifier.classify(unexpected)))
     }
 
   private def accept(asked: Long, answer: GetRecordsResponse, body: RecordExtractor, length: Long): Unit = {
@@ -169,6 +172,7 @@ final class PollingRecordPublisher(
       telemetry.decodedBySdk()
     }
     iterator = next
+    isRefused = false
     history = RetryHistory.none
     caughtUp = behind == 0
     pace =
@@ -220,7 +224,7 @@ final class PollingRecordPublisher(
     val now   = runtime.clock.nanos()
     val fault = FaultClassifier.classify(failure)
     fault match {
-      case _ if missing > 0 =>
+      case _ if missing > 0 && action == AwsCall.GetRecords =>
         // The time of the call was too short for its memory. That is taken first now.
         iterator = None
         retry(now)
@@ -228,14 +232,13 @@ final class PollingRecordPublisher(
         // Not at once: a server may say so of every iterator.
         iterator = None
         retry(now)
-      case _: Fault.InvalidArgument if iterator.nonEmpty && history.failures == 0 =>
+      case _: Fault.InvalidArgument if iterator.nonEmpty && !isRefused =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
         iterator = None
-        history = history.copy(failures = 1)
+        isRefused = true
         retry(now)
       case _ =>
-        RetryPolicy
-          .of(action, reach.retries)
+        policyOf(action)
           .decide(fault, history, reach.hasWorked(), now, runtime.ids.chance()) match {
           case RetryDecision.Retry(wait, failed) =>
             history = failed
@@ -251,6 +254,12 @@ final class PollingRecordPublisher(
             sink.fail(KinesisFault.exception(action, where, fault, failed.failures))
         }
     }
+  }
+
+  /** A shard that has just been split off may not be known everywhere yet. */
+  private def policyOf(action: AwsCall) = {
+    val policy = RetryPolicy.of(action, reach.retries)
+    policy.copy(notFoundRetries = policy.maxRetries.fold(NotFoundRetries)(_.min(NotFoundRetries)))
   }
 
   private def retry(failed: Long): Unit = {
@@ -312,6 +321,9 @@ object PollingRecordPublisher {
     val (records, bytes) = last.fold((1L, first))(seen => (seen.records.toLong, seen.bytes.max(1L)))
     (wanted * records / bytes).max(1L).min(MostRecords.toLong).toInt
   }
+
+  /** Of some seconds together: most shards that aren't found have gone past retention. */
+  private val NotFoundRetries = 2
 
   /** What a record may have where there is memory for more. */
   private val UsualRecord = 4L << 10

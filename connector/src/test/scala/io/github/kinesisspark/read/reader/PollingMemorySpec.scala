@@ -10,12 +10,13 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.SpanSugar._
 import software.amazon.awssdk.core.exception.ApiCallTimeoutException
 import software.amazon.awssdk.http.SdkHttpResponse
-import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
+import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.aws.ResponseFilter
 
 class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
-  implicit override def patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 5.millis)
+  // A shard that is not found is asked for again, for some seconds.
+  implicit override def patienceConfig: PatienceConfig = PatienceConfig(30.seconds, 5.millis)
 
   private val Large = 10L << 20
 
@@ -26,6 +27,11 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
     @volatile var giveUp       = () => ()
     @volatile var memoryBefore = Vector.empty[Long]
     @volatile var used         = () => 0L
+    @volatile var isGone       = false
+
+    override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
+      if (isGone) CompletableFuture.failedFuture(ResourceNotFoundException.builder.statusCode(400).build)
+      else super.getShardIterator(request)
 
     override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
       val number = calls
@@ -103,6 +109,21 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
         client.memoryBefore.last shouldBe 2 * Large
         scene.failures shouldBe empty
         eventually(scene.memory.used shouldBe 0)
+      }
+    }
+
+    it("of an answer that waited for it in vain, and fails if its shard is gone by then") {
+      reading(_ => Large) { (scene, client, publisher) =>
+        val other = scene.sink.memory
+        other.take(_ => scene.memory.capacity - (9L << 20))(_ => ())
+        publisher.request()
+        eventually(client.waits shouldBe 1)
+        client.isGone = true
+        client.giveUp()
+        eventually(client.waits shouldBe 2)
+        other.giveBack(scene.memory.capacity - (9L << 20))
+        eventually(scene.failures should have size 1)
+        client.calls shouldBe 1
       }
     }
   }

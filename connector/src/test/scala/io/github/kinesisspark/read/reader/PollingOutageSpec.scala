@@ -63,7 +63,11 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
   }
 
   /** Calls of GetRecords fail by their number, and each answer brings another iterator. */
-  private final class Failing(failing: Set[Int], onFirst: PublisherScene => Unit = _ => ()) extends StubKinesis {
+  private final class Failing(
+      failing: Set[Int],
+      refused: Set[Int] = Set.empty,
+      onFirst: PublisherScene => Unit = _ => ()
+  ) extends StubKinesis {
     @volatile var waits     = 0
     @volatile var made      = 0
     @volatile var iterators = Vector.empty[String]
@@ -85,6 +89,7 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
       val number = iterators.size
       if (number == 1) onFirst(scene)
       if (failing(number)) CompletableFuture.failedFuture(InternalFailureException.builder.statusCode(500).build)
+      else if (refused(number)) CompletableFuture.failedFuture(InvalidArgumentException.builder.statusCode(400).build)
       else super.getRecords(r).thenApply(_.toBuilder.nextShardIterator(s"after $number").build)
     }
   }
@@ -100,6 +105,21 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
         }
       }
       client.iterators shouldBe Vector("made 1", "after 1", "after 1", "after 3", "after 3", "made 2")
+    }
+
+    it("makes another iterator for one that is refused, also right after a failure, and ends if that is refused too") {
+      for (refused <- Seq(Set(3), Set(3, 4))) {
+        val client = new Failing(Set(2), refused)
+        Using.resource(client.scene) { scene =>
+          val publisher = scene.polling()
+          publisher.request()
+          eventually(scene.deliveries should have size 1)
+          publisher.request()
+          eventually(scene.deliveries.size + scene.failures.size shouldBe 2)
+          scene.failures should have size (refused.size - 1L)
+        }
+        client.iterators shouldBe Vector("made 1", "after 1", "after 1", "made 2")
+      }
     }
 
     it("does not count the time in which it waits for memory as one of failures") {
