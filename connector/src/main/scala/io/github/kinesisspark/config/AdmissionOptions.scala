@@ -42,8 +42,8 @@ object AdmissionOptions extends OptionGroup(OptionScope.Source) {
     "minRecordsPerTrigger",
     OptionValue.count,
     doc =
-      "A micro-batch waits until so many Kinesis records are there, or `maxTriggerDelay` is over. It waits no longer where a shard has been " +
-        "split or merged and is read to its end."
+      "A micro-batch waits until so many Kinesis records are there, or `maxTriggerDelay` is over. It waits no longer where a shard's reader has no " +
+        "room for more (see `readerBufferSize`), or has come to the end of a shard that was split or merged."
   )
 
   val maxTriggerDelay: Opt[FiniteDuration] = option(

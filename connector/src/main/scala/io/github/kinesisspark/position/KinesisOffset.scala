@@ -21,7 +21,8 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
   /** The ranges of a batch that starts at this offset and ends at `end`; shards that did not move have none, nor has a
     * stream that the end has dropped as a whole: it was taken out of the list.
     *
-    * @throws OffsetException where the two are not of one history: a shard is left out that was not at its end
+    * @throws OffsetException where the two are not those of one batch: a shard is left out that was not at its end, or is in the end alone and doesn't say
+    *                         where it begins
     */
   def rangesTo(end: KinesisOffset): Vector[ShardRange] = {
     for {
@@ -32,7 +33,17 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
         s"$shard is at ${ShardPosition.encode(progress.position)} in the batch's start and missing in its end"
       )
     end.shards.flatMap { case (shard, to) =>
-      val from = to.firstPosition.orElse(this.progress(shard).map(_.position)).getOrElse(to.position)
+      val from = progress(shard).map(_.position) match {
+        case Some(exact) if !exact.isTime => exact
+        case inStart                      =>
+          to.firstPosition
+            .orElse(inStart)
+            .getOrElse(
+              throw new OffsetException(
+                s"$shard is in the batch's end, which doesn't say where it begins, and missing in its start"
+              )
+            )
+      }
       Option.when(from != to.position)(ShardRange(shard, from, to.position))
     }.toVector
   }

@@ -1,5 +1,7 @@
 package io.github.kinesisspark.position
 
+import java.util.Locale
+
 /** A place in a shard: what comes next is read from there.
   *
   * LATEST is not among them: it names another place at every call, so planning turns it into a timestamp of the
@@ -64,12 +66,14 @@ object ShardPosition {
     case ShardEnd               => "SHARD_END"
   }
 
-  def decode(text: String): Either[String, ShardPosition] = text.split(":", 3) match {
+  /** Also as people write it: in lower case, and with the service's name of what a bare number means. */
+  def decode(text: String): Either[String, ShardPosition] = text.toUpperCase(Locale.ROOT).split(":", 3) match {
     case Array("TRIM_HORIZON")            => Right(TrimHorizon)
     case Array("SHARD_END")               => Right(ShardEnd)
     case Array("AT_TIMESTAMP", ms)        => ms.toLongOption.map(AtTimestamp(_)).toRight(s"'$ms' is not a time in ms")
     case Array("AT_SEQUENCE_NUMBER", num) => number(num).map(AtSequenceNumber(_))
-    case Array("WITHIN", num, place)      =>
+    case Array("AFTER_SEQUENCE_NUMBER", num) => number(num).map(AfterSequenceNumber(_))
+    case Array("WITHIN", num, place)         =>
       for {
         number <- number(num)
         place  <- place.toLongOption.filter(_ >= 0).toRight(s"'$place' is not a place in a record")

@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.slf4j.LoggerFactory
 
 /** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, its other sources, who waits for it, how many
-  * tasks run behind shuffles, and why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not
+  * tasks run behind shuffles, how its offsets are stored, and why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not
   * changed since Spark 3.0. Called on the query's own thread.
   */
 class RunningQuery(context: SparkContext) {
@@ -54,6 +54,15 @@ class RunningQuery(context: SparkContext) {
     look("sources. A stream without records delays the batches of other sources by up to a second.") { (_, query) =>
       call(query, "uniqueSources").asInstanceOf[collection.Map[_, _]].size == 1
     }.getOrElse(true)
+
+  /** Whether the query leaves offsets of batches out of its log: by asynchronous progress tracking, with an interval. */
+  def leavesOffsetsOut: Boolean =
+    look("progress tracking. With asyncProgressTrackingEnabled, a restart may find offsets of no single batch.") {
+      (_, query) =>
+        query.getClass.getMethods
+          .find(_.getName == "asyncProgressTrackingCheckpointingIntervalMs")
+          .exists(_.invoke(query).asInstanceOf[Long] > 0)
+    }.contains(true)
 
   /** Who waits in `StreamingQuery.processAllAvailable()`; nothing outside of a query. */
   def callers: Option[Callers] =

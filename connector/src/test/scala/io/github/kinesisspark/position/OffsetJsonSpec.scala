@@ -91,6 +91,16 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
   }
 
+  describe("a position") {
+    it("is read in lower case as well, and a number also by the service's name for it") {
+      ShardPosition.decode("trim_horizon") shouldBe Right(TrimHorizon)
+      val five = number(5)
+      ShardPosition.decode(s"at_sequence_number:$five") shouldBe Right(AtSequenceNumber(five))
+      for (text <- Seq(s"$five", s"AFTER_SEQUENCE_NUMBER:$five", s"after_sequence_number:$five"))
+        ShardPosition.decode(text) shouldBe Right(AfterSequenceNumber(five))
+    }
+  }
+
   describe("the ranges of a batch") {
     def offset(shards: (Int, ShardProgress)*) =
       KinesisOffset(Map(stream -> StreamOffset(1L, shards.map { case (n, p) => shardId(n) -> p })))
@@ -130,6 +140,18 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     it("are refused if the end offset lacks a shard that was not finished") {
       val refusal = the[OffsetException] thrownBy offset(0 -> ShardProgress(after(5))).rangesTo(offset())
       refusal.getMessage should include("shardId-000000000000")
+    }
+
+    it(
+      "are refused if the end offset has a shard that came in a batch between, as its records of that batch would be lost"
+    ) {
+      val refusal = the[OffsetException] thrownBy offset().rangesTo(offset(0 -> ShardProgress(after(5))))
+      refusal.getMessage should include("shardId-000000000000")
+    }
+
+    it("are none from an offset to itself, also if a shard entered with it") {
+      val same = offset(0 -> ShardProgress(after(9), firstPosition = Some(TrimHorizon)))
+      same.rangesTo(same) shouldBe empty
     }
   }
 }

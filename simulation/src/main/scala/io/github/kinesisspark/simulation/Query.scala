@@ -209,6 +209,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     override def isAlone: Boolean                                                = settings.sources.size == 1
     override def callers: Option[RunningQuery.Callers]                           = None
     override def hasLostCheckpoint: Boolean                                      = hasLost
+    override def leavesOffsetsOut: Boolean                                       = false
     override def readerMemory(options: SourceOptions): Long                      = settings.memory
     override def channel(source: String, driver: DriverRuntime): ExecutorChannel =
       new ClusterChannel(application.cluster, source, driver)

@@ -19,7 +19,7 @@ import io.github.kinesisspark.read.plan.{
   ShardClocks,
   WatermarkAlignment
 }
-import io.github.kinesisspark.read.reader.{MemoryBudget, ReaderConfig, ReadersNow, ResolvedPublisher}
+import io.github.kinesisspark.read.reader.{ReaderConfig, ReadersNow, ResolvedPublisher}
 import io.github.kinesisspark.runtime.Runtime
 
 /** All shard readers of one source, seen from the driver. Has them read what is planned next, and waits until a batch is worth planning. [[PlanningView]]
@@ -189,10 +189,6 @@ final class ShardCoordinator(
 
   /** Where shards are read, and what has been counted there. */
   def now: ReadersNow = directory.now
-
-  /** Some executor's readers have little room left. */
-  def nearlyFull: Boolean =
-    now.byExecutor.exists { case (_, held) => MemoryBudget.isNearlyFull(config.bufferBytes, held.bufferedBytes) }
 
   /** Waits a moment, because the next look would find the same. */
   def pause(): Unit = pause(idlePause)

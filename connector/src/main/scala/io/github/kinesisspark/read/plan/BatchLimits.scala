@@ -14,11 +14,10 @@ final case class BatchLimits(most: Admission.Limits, least: Option[(Long, Finite
 
   /** Whether so few records are no batch yet.
     *
-    * @param isNearlyFull readers can't take in much more: waiting would bring nothing
-    * @param sinceBatch   time since the last batch was planned
+    * @param sinceBatch time since the last batch was planned
     */
-  def holdBack(records: Long, isNearlyFull: => Boolean, sinceBatch: FiniteDuration): Boolean =
-    least.exists { case (wanted, delay) => records < wanted && !isNearlyFull && sinceBatch < delay }
+  def holdBack(records: Long, sinceBatch: FiniteDuration): Boolean =
+    least.exists { case (wanted, delay) => records < wanted && sinceBatch < delay }
 }
 
 object BatchLimits {

@@ -53,21 +53,21 @@ final case class TriggerPolicy(bounds: TriggerPolicy.Bounds, limits: BatchLimits
     * @param view           what readers hold; empty where none is asked
     * @param fairnessOffset grows from batch to batch
     * @param mayWait        nobody waits until all is processed, and no stream begins
-    * @param isNearlyFull   readers can't take in much more
     * @param sinceBatch     time since the last batch was planned
     */
   def decide(
       view: PlanningView,
       fairnessOffset: Long,
       mayWait: Boolean,
-      isNearlyFull: => Boolean,
       sinceBatch: FiniteDuration
   ): Decision = {
     def records = view.statuses.valuesIterator.map(_.records).sum
     // A shard that has ended brings no more, and its children are read only after it.
     def hasEnded = view.statuses.valuesIterator.exists(_.position == ShardPosition.ShardEnd)
+    // It brings no more before a batch has taken what it holds. One that holds little only waits for others' memory.
+    def isFull = view.statuses.valuesIterator.exists(s => s.isFull && s.heap > s.room / 2)
     if (!bounds.asksReaders) Decision.Ends(BatchSlices.none)
-    else if (mayWait && bounds == Unbounded && !hasEnded && limits.holdBack(records, isNearlyFull, sinceBatch))
+    else if (mayWait && bounds == Unbounded && !hasEnded && limits.holdBack(records, sinceBatch) && !isFull)
       Decision.Wait
     else {
       val admitted  = view.admit(limits.most, fairnessOffset)

@@ -173,10 +173,6 @@ object MemoryBudget {
     */
   def answer(share: Long): Long = (share / 5 * 2).min(4L << 20)
 
-  /** Whether so much is held that an answer may have to wait for memory. */
-  def isNearlyFull(capacity: Long, held: Long): Boolean =
-    held > capacity - forDecoding(capacity, EventMemoryGate.LargestEvent, EventMemoryGate.Forms)
-
   /** The readers of one source, or of one task. */
   final class Member private[MemoryBudget] (budget: MemoryBudget, private[MemoryBudget] val bytes: Long)
       extends AutoCloseable {

@@ -6,6 +6,7 @@ import scala.concurrent.duration._
 import org.apache.spark.sql.connector.read.PartitionReaderFactory
 import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
 
+import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{CurrentEnds, ReadToTip}
 import io.github.kinesisspark.read.plan.TriggerPolicy.{AvailableNow, Decision, Once, Unbounded}
@@ -27,6 +28,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
 
   private lazy val isAlone = source.host.isAlone
   private lazy val callers = source.host.callers
+  private lazy val hasGaps = source.host.leavesOffsetsOut
   private val beyond       = new BeyondBuffers(catalog)
   private var state        = MicroBatchState.begin(runtime.clock.nanos())
 
@@ -34,6 +36,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   def endWithWhatIsThere(): Unit = happened(EndsSoon)
 
   override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    if (hasGaps) throw new OptionException(Seq(LeftOut))
     happened(Asked)
     source.observer.begins()
     val began  = runtime.clock.nanos()
@@ -146,7 +149,6 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
       view,
       state.batches,
       mayWait = !planning.hasNewStreams && !isWaitedFor,
-      readers.nearlyFull,
       sinceBatch = (runtime.clock.nanos() - state.lastBatchNanos).nanos
     ) match {
       case Decision.Wait =>
@@ -230,4 +232,8 @@ private object MicroBatchMode {
 
   /** From one planning that holds records back to the next. */
   private val LeastPause = 10.millis
+
+  private val LeftOut =
+    "The query leaves offsets of batches out of its log (asyncProgressTrackingEnabled is true, and asyncProgressTrackingCheckpointIntervalMs is above 0). " +
+      "After a restart, shards that came or ended in between could not be read to the record. Set the interval to 0, or leave both options out."
 }

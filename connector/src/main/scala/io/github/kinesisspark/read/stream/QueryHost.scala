@@ -30,6 +30,9 @@ trait QueryHost {
   /** As [[RunningQuery#hasLostCheckpoint]]. */
   def hasLostCheckpoint: Boolean
 
+  /** As [[RunningQuery#leavesOffsetsOut]]. */
+  def leavesOffsetsOut: Boolean
+
   /** As [[ReaderMemory.of]]. */
   def readerMemory(options: SourceOptions): Long
 

@@ -41,10 +41,10 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
   private def decided(
       policy: TriggerPolicy,
       mayWait: Boolean = true,
-      isNearlyFull: Boolean = false,
+      status: ReaderStatus = holding,
       sinceBatch: FiniteDuration = 1.second
   ): Decision =
-    policy.decide(viewOf(holding), fairnessOffset = 1, mayWait, isNearlyFull, sinceBatch)
+    policy.decide(viewOf(status), fairnessOffset = 1, mayWait, sinceBatch)
 
   describe("a planning waits for news") {
     it("for as long as it may without bounds, and without end where the query ends") {
@@ -80,10 +80,10 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
       decided(ending.copy(extension = slow)) shouldBe Decision.Ends(slices)
     }
 
-    it("with few records waits, unless the delay is over, readers are full, or somebody waits for it") {
+    it("with few records waits, unless the delay is over, a reader is full, or somebody waits for it") {
       decided(least) shouldBe Decision.Wait
       decided(least, sinceBatch = 1.minute) shouldBe Decision.Ends(slices)
-      decided(least, isNearlyFull = true) shouldBe Decision.Ends(slices)
+      decided(least, status = holding.copy(heap = holding.room)) shouldBe Decision.Ends(slices)
       decided(least, mayWait = false) shouldBe Decision.Ends(slices)
     }
 
@@ -93,7 +93,6 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
         ended,
         fairnessOffset = 1,
         mayWait = true,
-        isNearlyFull = false,
         1.second
       ) should not be Decision.Wait
       decided(least.copy(bounds = AvailableNow(stops))) shouldBe Decision.Ends(slices)

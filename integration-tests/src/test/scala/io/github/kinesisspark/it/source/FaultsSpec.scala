@@ -163,6 +163,21 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       }
     }
 
+    it("it leaves offsets out of its log, as a restart could not read to the record") {
+      val stream                 = newStream(shards = 1)
+      val all                    = put(stream, "r", 10)
+      def tracked(interval: Int) = load(stream).writeStream
+        .format("noop")
+        .option("checkpointLocation", checkpoint().toString)
+        .option("asyncProgressTrackingEnabled", "true")
+        .option("asyncProgressTrackingCheckpointIntervalMs", interval.toString)
+        .start()
+      failureOf(tracked(interval = 1000)).getMessage should include("asyncProgressTrackingCheckpointIntervalMs")
+      val query = tracked(interval = 0)
+      try eventually(metric(query, "userRecords") shouldBe all.size)
+      finally query.stop()
+    }
+
     it("nothing listens at the endpoint") {
       val stream  = newStream(shards = 1)
       val failure = failureOf(

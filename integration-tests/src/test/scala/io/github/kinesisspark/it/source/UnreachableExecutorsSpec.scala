@@ -143,6 +143,7 @@ object UnreachableExecutors {
     override def isAlone: Boolean                                                = spark.isAlone
     override def callers: Option[RunningQuery.Callers]                           = spark.callers
     override def hasLostCheckpoint: Boolean                                      = spark.hasLostCheckpoint
+    override def leavesOffsetsOut: Boolean                                       = spark.leavesOffsetsOut
     override def readerMemory(options: SourceOptions): Long                      = spark.readerMemory(options)
     override def channel(source: String, driver: DriverRuntime): ExecutorChannel =
       new ClusterChannel(Refusing(sc), source, driver)
