@@ -114,18 +114,17 @@ final class StreamHistory(stream: ListedStream) {
     * @return the shard, if that is so; nothing, if there is nothing between them
     */
   private def slice(piece: HistoryRange.Piece): Either[String, Option[BatchSnapshot.Slice]] = {
-    val shard           = ShardKey(stream.arn, piece.shardId)
-    val (start, oldest) = piece.start match {
-      case TrimHorizon | AtTimestamp(_) =>
-        // The oldest record is another one an hour later: the one it is now says where to begin, and is missed when it is gone.
-        ends
-          .first(shard, piece.start)
-          .fold((piece.end, Option.empty[Long]))(r => (AtSequenceNumber(r.number), Some(r.arrivalMillis)))
-      case exact => (exact, ends.first(shard, exact).map(_.arrivalMillis))
+    val shard = ShardKey(stream.arn, piece.shardId)
+    val first = ends.first(shard, piece.start)
+    // The oldest record is another one an hour later: the one it is now says where to begin, and is missed when it is gone.
+    val start = piece.start match {
+      case TrimHorizon | AtTimestamp(_)                  => first.fold(piece.end)(r => AtSequenceNumber(r.number))
+      case AfterSequenceNumber(_)                        => first.fold(piece.start)(r => AtSequenceNumber(r.number))
+      case AtSequenceNumber(_) | Within(_, _) | ShardEnd => piece.start
     }
     // An end at a number says that the shard has had records, unless it is an offset's: that may be no record's number.
     if (
-      piece.start == TrimHorizon && oldest.isEmpty && GivenPositions.isNumber(piece.end) &&
+      piece.start == TrimHorizon && first.isEmpty && GivenPositions.isNumber(piece.end) &&
       givenAs("endingPosition").mayHaveLost(now)
     )
       log.warn(s"what comes before 'endingPosition' in $shard, if there was anything, is past the stream's retention")
@@ -138,10 +137,12 @@ final class StreamHistory(stream: ListedStream) {
     if (start == piece.end || piece.end.isBefore(start)) Right(None)
     else {
       val extent = exactEnd(shard, start, piece.end)
-      val range  = ShardRange(shard, start, extent.end)
-      if (extent.end.isBefore(start)) Either.cond(start != piece.start, None, piece.shardId)
-      else
-        Right(Option.when(start != extent.end)(BatchSnapshot.Slice(range, oldest, extent.newest, extent.size)))
+      if (extent.end.isBefore(piece.start)) Left(piece.shardId)
+      else if (start == extent.end || extent.end.isBefore(start)) Right(None)
+      else {
+        val range = ShardRange(shard, start, extent.end)
+        Right(Some(BatchSnapshot.Slice(range, first.map(_.arrivalMillis), extent.newest, extent.size)))
+      }
     }
   }
 

@@ -32,7 +32,15 @@ final class GivenPositions(option: String, stream: ListedStream) {
     * @throws KinesisException `KINESIS_DATA_LOSS` where they are past retention, and `failOnDataLoss` is true
     */
   def begin(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
-    val begin    = positions(asked)
+    val begin = positions(asked)
+    // An offset is believed, as a listing may be older than it.
+    val open = begin.collect {
+      case (id, ShardEnd) if asked.createdMillis.isEmpty && lineage.has(id) && !lineage.isClosed(id) => id
+    }
+    if (open.nonEmpty)
+      refuse(
+        s"is SHARD_END in ${open.mkString(", ")} of ${stream.arn}, which are open and have no end yet. Give the time from which to read them (AT_TIMESTAMP)"
+      )
     val unlisted = begin.collect { case (id, position) if !lineage.has(id) && position != ShardEnd => id }
     val gone     = stream.gone(unlisted)
     if (gone.nonEmpty)

@@ -219,13 +219,15 @@ class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
     }
 
     it("records that expire between two actions fail the second, or are left out with failOnDataLoss=false") {
-      for (failOnDataLoss <- Seq(true, false)) {
+      for (failOnDataLoss <- Seq(true, false); isAfterRecord <- Seq(true, false)) {
         val stream = newStream(shards = 1)
+        put(stream, "before", 1)
+        val start = if (isAfterRecord) now(stream) else "TRIM_HORIZON"
         put(stream, "a", 10)
         pass(hours = 20)
         put(stream, "b", 10)
-        val frame = backfill(stream, "failOnDataLoss" -> failOnDataLoss.toString)
-        frame.count() shouldBe 20
+        val frame = backfill(stream, "startingPosition" -> start, "failOnDataLoss" -> failOnDataLoss.toString)
+        frame.count() shouldBe (if (isAfterRecord) 20 else 21)
         pass(hours = 10)
         if (failOnDataLoss) intercept[Exception](frame.collect()).toString should include("[KINESIS_DATA_LOSS]")
         else texts(frame).size shouldBe 10
@@ -300,6 +302,13 @@ class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
       refused.getMessage should (startWith(
         "[KINESIS_OFFSET_REFUSED] 'endingPosition' comes before 'startingPosition'"
       ) and include(shards.head))
+    }
+
+    it("the end of an open shard as its start") {
+      val start = positions(stream, shards.head -> "SHARD_END", shards(1) -> "TRIM_HORIZON")
+      refusal(backfill(stream, "startingPosition" -> start)).getMessage should (startWith(
+        "[KINESIS_OFFSET_REFUSED] 'startingPosition' is SHARD_END"
+      ) and include(shards.head) and not include shards(1))
     }
 
     it("an ending time before an exact start, unless no records lie in between") {
