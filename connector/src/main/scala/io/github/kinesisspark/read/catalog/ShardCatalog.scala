@@ -56,8 +56,10 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   def refreshSoon(waiting: Iterable[StreamArn]): Unit = waiting.foreach(byArn(_).refreshSoon())
 
   /** The children of shards that were read to their end, as their readers reported them. */
-  def addChildren(statuses: Iterable[ReaderStatus]): Unit =
-    statuses.foreach(status => if (status.children.nonEmpty) byArn(status.shard.stream).addChildren(status.children))
+  def addChildren(statuses: Iterable[ReaderStatus]): Unit = {
+    val named = statuses.filter(_.children.nonEmpty).groupMap(_.shard.stream)(_.children)
+    for ((arn, children) <- named) byArn(arn).addChildren(children.flatten)
+  }
 
   /** Asks the service about shards that no listing has, or that a reader doesn't find, and waits a second at most for each stream.
     *
