@@ -48,7 +48,10 @@ private[coordinator] final class UsableExecutors(
   def mayBeOrdered(executor: ExecutorId): Boolean = failing.mayBeOrdered(executor, runtime.clock.nanos())
 
   /** The executors that have failed and not succeeded since, resting or not. */
-  def failed: Set[ExecutorId] = failing.failures.keySet
+  def failed: Set[ExecutorId] = {
+    val now = runtime.clock.nanos()
+    failing.failures.collect { case (id, failure) if failure.rests(now) || !directory.isDone(id) => id }.toSet
+  }
 
   /** Leaves out readers that failed by an Error in their executor: others read their shards next. Throws the Error where there are no others. */
   def excludeBroken(statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ReaderStatus] = {

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.reader
 
-import org.apache.spark.SparkContext
+import org.apache.spark.{SparkConf, SparkContext}
 
 import io.github.kinesisspark.config.SourceOptions
 
@@ -10,10 +10,13 @@ object ReaderMemory {
   def of(options: SourceOptions, sc: SparkContext): Long =
     options.readerBufferSize.getOrElse(
       default(
-        if (sc.isLocal) Runtime.getRuntime.maxMemory
-        else sc.getConf.getSizeAsBytes("spark.executor.memory", SparkDefault)
+        if (sc.isLocal) Runtime.getRuntime.maxMemory else heapOfExecutors(sc.getConf)
       )
     )
+
+  /** A number without a unit is in MiB. */
+  private[read] def heapOfExecutors(conf: SparkConf): Long =
+    conf.getSizeAsMb("spark.executor.memory", SparkDefault) << 20
 
   /** Half of what Spark leaves to others: it keeps 300 MiB to itself, and takes 60% of the rest for caches and shuffles. The other half is for
     * what tasks make of records, and what the SDK leaves behind when it decodes them: with a quarter of a heap of 1 GB the collector took a

@@ -112,13 +112,13 @@ final class ShardConsumer(
 
   /** Whether nothing more is to be waited for, from this source. */
   private def isOver(from: Source, why: ShardReader.Standstill): Boolean = why.failure match {
-    case Some(cause) if !from.isPolling && MayBeGone(cause.reason) => poll(cause.getMessage)
-    case Some(gone) if gone.reason == FailureReason.NotFound       => lose(Some(gone))
-    case Some(cause)                                               => throw cause
-    case None if why.isClosed                                      => poll("its reader was closed")
-    case None if isSilent(why) && !from.isPolling                  => poll("it brings no records")
-    case None if isSilent(why) && isGone(why)                      => lose(None)
-    case None                                                      => false
+    case Some(cause) if !from.isPolling && MayBeOfReader(cause.reason) => poll(cause.getMessage)
+    case Some(gone) if gone.reason == FailureReason.NotFound           => lose(Some(gone))
+    case Some(cause)                                                   => throw cause
+    case None if why.isClosed                                          => poll("its reader was closed")
+    case None if isSilent(why) && !from.isPolling                      => poll("it brings no records")
+    case None if isSilent(why) && isGone(why)                          => lose(None)
+    case None                                                          => false
   }
 
   /** One answer without records is no reason to doubt that the range has any; several are. */
@@ -177,8 +177,9 @@ object ShardConsumer {
     def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit
   }
 
-  /** What may be about the consumer, and not the shard: it is gone, or somebody else reads through it. */
-  private val MayBeGone = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)
+  /** What may be about the reader or its consumer, and not the shard: an Error ended it, the consumer is gone, or somebody else reads through it. */
+  private val MayBeOfReader =
+    Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken, FailureReason.BrokenJvm)
 }
 
 /** Where a task waits for any of its readers. */

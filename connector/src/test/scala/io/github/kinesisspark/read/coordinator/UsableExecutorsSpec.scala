@@ -19,9 +19,10 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
   private val error = new OutOfMemoryError("as planned")
 
   describe("the usable executors") {
-    it("leave out one that failed, for as long as it rests") {
+    it("leave out one that failed, for as long as it rests, and between batches until it has carried out an order") {
       val scene = new Scene(two = true)
       import scene._
+      directory.record(ReaderOrders.none.next(Vector(task), ResolvedPublisher.Polling).map(first -> _).toVector)
       failOrder(first, OrderFailure.Thrown(error))
       usable shouldBe Set(second)
       executors.mayBeOrdered(first) shouldBe false
@@ -29,6 +30,8 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
       usable shouldBe Set(first, second)
       executors.mayBeOrdered(first) shouldBe true
       executors.failed shouldBe Set(first)
+      channel.shared.answered(first.id, order = 1, Some(OrderAnswer(isNext = true, report = None)))
+      executors.failed shouldBe empty
     }
 
     it("leave out one that didn't answer until it has carried out all its orders") {

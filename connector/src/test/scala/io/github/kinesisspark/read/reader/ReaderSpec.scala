@@ -502,12 +502,13 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_DATA_LOSS"
       }
 
-    it("continues by polling if its consumer is deleted, taken over or silent") {
+    it("continues by polling if its consumer is deleted, taken over or silent, or an Error has ended its reader") {
       val silent: ScriptedPublishers#Scripted => Unit = s => s.bring(after(1), 0)
       for (
         trouble <- Seq[ScriptedPublishers#Scripted => Unit](
           _.failNotFound(),
           _.fail("KINESIS_CONSUMER_IN_USE", FailureReason.ConsumerTaken),
+          _.fail("KINESIS_CALL_FAILED", FailureReason.BrokenJvm),
           silent
         )
       ) {
