@@ -145,12 +145,14 @@ private[kinesisspark] final class ConsumerDirectory(
   def awaitActive(arn: ConsumerArn): StreamConsumer =
     pursue(Goal.Found, resource(s"consumer $arn"), arn.stream, arn.name)(find(arn))
 
-  /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. */
+  /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. Retried for [[QuestionTime]], because a query's end
+    * waits for it.
+    */
   def deregister(arn: ConsumerArn): Unit = {
     val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
     val done    = unlessNotFound(
       calls
-        .call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), policy(AwsCall.DeregisterStreamConsumer))(
+        .call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), briefly(AwsCall.DeregisterStreamConsumer))(
           client.deregisterStreamConsumer(request)
         )
     )
