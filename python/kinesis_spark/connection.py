@@ -80,6 +80,20 @@ class Connection:
             raise InvalidOptionError(f"{alone[0]}: it was given without proxy, which it is for.")
         if (self.proxy_user is None) != (self.proxy_password is None):
             raise InvalidOptionError("proxy_user and proxy_password belong together: give both.")
+        check_address(self, "sts_endpoint", self.sts_endpoint)
+
+
+def check_address(connection: Connection, field: str, address: str | None) -> None:
+    """Refuses an address that is given beside `fips` or `dual_stack`, which choose one.
+
+    Raises:
+        InvalidOptionError: where both are given.
+    """
+    chosen = [name for name in ("fips", "dual_stack") if getattr(connection, name)]
+    if chosen and address is not None:
+        raise InvalidOptionError(
+            f"{chosen[0]} and {field} contradict each other: an address is called as it is given. Leave one out."
+        )
 
 
 def _read_connection(field: str, value: object) -> object:

@@ -127,6 +127,11 @@ class EnhancedFanOut:
                 "registration='none' is not valid without consumer_arns: give the ARN of a registered consumer for "
                 "each stream, or a consumer_name and another registration."
             )
+        if self.registration == "none" and self.deregister_on_stop is True:
+            raise InvalidOptionError(
+                "deregister_on_stop=True: with registration='none' the query registers no consumer, and deregisters "
+                "none. Leave it out."
+            )
         if self.registration == "none" and self.tags is not None:
             raise InvalidOptionError("tags: with registration='none' the query registers no consumer to tag.")
         tags = cast("Mapping[str, str]", self.tags or {})

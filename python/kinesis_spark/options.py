@@ -42,7 +42,7 @@ from kinesis_spark._kinds import (
 )
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.cloud_watch import CloudWatch
-from kinesis_spark.connection import CONNECTION, Connection
+from kinesis_spark.connection import CONNECTION, Connection, check_address
 from kinesis_spark.credentials import (
     CREDENTIALS,
     ROLE,
@@ -240,6 +240,8 @@ class KinesisOptions:
         require(isinstance(self.cloud_watch, CloudWatch), "cloud_watch", found, "a CloudWatch")
         self._check_per_stream(names, arns)
         check_roles(self.role, self.per_stream)
+        check_endpoints(self.connection, self.endpoint, self.per_stream)
+        self._check_limits()
         self._check_record_publisher(names, arns)
 
     def replace(self, **changes: Unpack[SourceArguments]) -> KinesisOptions:
@@ -301,6 +303,14 @@ class KinesisOptions:
             raise InvalidOptionError(
                 f"record_publisher has no consumer for {', '.join(without)}: give one's ARN in consumer_arns, or a "
                 "consumer_name and a registration other than none."
+            )
+
+    def _check_limits(self) -> None:
+        least, most = self.min_records_per_trigger, self.max_records_per_trigger
+        if least is not None and most is not None and least > most:
+            raise InvalidOptionError(
+                f"min_records_per_trigger ({least}) is more than max_records_per_trigger ({most}). Lower one, or leave "
+                "it out."
             )
 
     def _check_per_stream(self, names: tuple[str, ...], arns: tuple[str, ...]) -> None:
@@ -389,6 +399,17 @@ def check_roles(general: AssumedRole | str | None, per_stream: Sequence[StreamOp
         without = ["role"]
     if without:
         raise InvalidOptionError(f"{without[0]}: role_arn is missing. Give the role to assume, too.")
+
+
+def check_endpoints(connection: Connection, general: str | None, per_stream: Sequence[StreamOptions]) -> None:
+    """Refuses endpoints beside options that choose one.
+
+    Raises:
+        InvalidOptionError: where both are given.
+    """
+    check_address(connection, "endpoint", general)
+    for stream in per_stream:
+        check_address(connection, f"endpoint of {stream.stream}", stream.endpoint)
 
 
 def take_per_stream(given: Given) -> tuple[StreamOptions, ...]:

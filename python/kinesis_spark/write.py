@@ -31,7 +31,7 @@ from kinesis_spark.connection import CONNECTION, Connection
 from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import FORMAT, require_jar
-from kinesis_spark.options import ACCESS, StreamOptions, check_roles, take_access
+from kinesis_spark.options import ACCESS, StreamOptions, check_endpoints, check_roles, take_access
 from kinesis_spark.retries import Retries, SinkCall, encoded_retries, retries_of
 
 if TYPE_CHECKING:
@@ -116,6 +116,7 @@ class KinesisSinkOptions:
             if own.starting_position is not None or own.ending_position is not None:
                 raise InvalidOptionError(f"per_stream: a sink has no positions, and those of {own.stream} have one.")
         check_roles(self.role, self.per_stream)
+        check_endpoints(self.connection, self.endpoint, self.per_stream)
 
     def replace(self, **changes: Unpack[SinkArguments]) -> KinesisSinkOptions:
         """The same options except for some, checked again.

@@ -374,6 +374,18 @@ def _check_same_meaning(
         OF_ORDERS | {"efo.consumerArn.refunds": CONSUMER},
         OF_ORDERS | {"getRecords.backoff.base": "0"},
         {"streamName": "Orders,oRders", "stream.orders.region": "eu-west-1"},
+        OF_ORDERS | {"minRecordsPerTrigger": "11", "maxRecordsPerTrigger": "10"},
+        OF_ORDERS
+        | {
+            "recordPublisher": "efo",
+            "efo.registration": "none",
+            "efo.consumerArn.orders": CONSUMER,
+            "efo.deregisterOnStop": "true",
+        },
+        OF_ORDERS | {"fips": "true", "endpoint": "http://localhost:1"},
+        OF_ORDERS | {"linger": "1s", "dualStack": "true", "endpoint": "http://localhost:1"},
+        OF_ORDERS | {"fips": "true", "stsEndpoint": "http://localhost:1"},
+        OF_SEVERAL | {"fips": "true", "stream.orders.endpoint": "http://localhost:1"},
     ],
     ids=str,
 )

@@ -106,7 +106,6 @@ def test_every_source_option_is_passed_to_spark() -> None:
 
 def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> None:
     connection = Connection(
-        dual_stack=True,
         ca_bundle="/etc/ca.pem",
         proxy="http://proxy:3128",
         proxy_user="user",
@@ -120,7 +119,6 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
         sts_endpoint="https://sts.example.com",
     )
     expected = {
-        "dualStack": "true",
         "caBundle": "/etc/ca.pem",
         "proxy": "http://proxy:3128",
         "proxyUser": "user",
@@ -134,6 +132,8 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
         "stsEndpoint": "https://sts.example.com",
     }
     assert KinesisSinkOptions(connection=connection).to_dict() == expected
+    chosen = Connection(fips=True, dual_stack=True)
+    assert KinesisSinkOptions(connection=chosen).to_dict() == {"fips": "true", "dualStack": "true"}
     role = AssumedRole(
         ROLE,
         role_chain=[ROLE, f"{ROLE}-1 ext-1"],
