@@ -507,7 +507,10 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val written = System.nanoTime()
         val late    = put(stream, "late", 20)
         eventually(log.texts.sorted shouldBe (first ++ late).sorted)
-        info(s"read ${(System.nanoTime() - written) / 1000000} ms after writing")
+        val millis = (System.nanoTime() - written) / 1000000
+        info(s"read $millis ms after writing")
+        // On a machine that has other things to do as well.
+        millis should be < 30000L
         query.exception shouldBe None
       }
     }
