@@ -54,7 +54,8 @@ class Connection:
         sts_endpoint: the URL of STS, for the same roles, instead of the region's own.
 
     Raises:
-        InvalidOptionError: for a value that can't be right, or values that lack their other half.
+        InvalidOptionError: for a value that can't be right, or values that lack their other half or
+            contradict each other.
     """
 
     fips: bool | str = option("fips", BOOLEAN, default=False)

@@ -145,14 +145,17 @@ private[kinesisspark] final class ConsumerDirectory(
   def awaitActive(arn: ConsumerArn): StreamConsumer =
     pursue(Goal.Found, resource(s"consumer $arn"), arn.stream, arn.name)(find(arn))
 
-  /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. Retried for [[QuestionTime]], because a query's end
-    * waits for it.
-    */
-  def deregister(arn: ConsumerArn): Unit = {
+  /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. */
+  def deregister(arn: ConsumerArn): Unit = deregister(arn, policy(AwsCall.DeregisterStreamConsumer))
+
+  /** The same for a query that stops, which waits for it. Retried for [[QuestionTime]]. */
+  def deregisterAtStop(arn: ConsumerArn): Unit = deregister(arn, briefly(AwsCall.DeregisterStreamConsumer))
+
+  private def deregister(arn: ConsumerArn, policy: RetryPolicy): Unit = {
     val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
     val done    = unlessNotFound(
       calls
-        .call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), briefly(AwsCall.DeregisterStreamConsumer))(
+        .call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), policy)(
           client.deregisterStreamConsumer(request)
         )
     )

@@ -5,6 +5,7 @@ import java.net.URI
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
 import io.github.kinesisspark.config.CredentialsOptions._
 import software.amazon.awssdk.auth.credentials._
+import software.amazon.awssdk.core.SdkSystemSetting
 import software.amazon.awssdk.core.SdkSystemSetting._
 
 import scala.jdk.CollectionConverters._
@@ -79,14 +80,14 @@ private[aws] object Credentials {
 
   /** As in tasks of ECS, and in pods of EKS with Pod Identity. */
   private def isInContainer =
-    Seq(AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI).exists(_.getStringValue.isPresent)
+    Seq(AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI).exists(valueOf(_).isDefined)
 
   /** The role that AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE name, as in pods of EKS. Access keys come before it, as in the SDK's chain. */
   private def environmentsRole(region: String, connection: ConnectionOptions): Option[RenewedCredentials] =
     for {
-      role <- AWS_ROLE_ARN.getStringValue.toScala
-      file <- AWS_WEB_IDENTITY_TOKEN_FILE.getStringValue.toScala
-      if !AWS_ACCESS_KEY_ID.getStringValue.isPresent
+      role <- valueOf(AWS_ROLE_ARN)
+      file <- valueOf(AWS_WEB_IDENTITY_TOKEN_FILE)
+      if !Seq(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY).forall(valueOf(_).isDefined)
     } yield {
       val name = AWS_ROLE_SESSION_NAME.getStringValue.orElse("kinesis-spark")
       RoleCredentials(
@@ -94,6 +95,9 @@ private[aws] object Credentials {
         RoleCredentials.sts(region, connection, AnonymousCredentialsProvider.create())
       )
     }
+
+  /** Templates leave settings blank. */
+  private def valueOf(setting: SdkSystemSetting) = setting.getStringValue.toScala.filter(_.nonEmpty)
 
   private def anonymous = new Credentials(AnonymousCredentialsProvider.create(), Nil)
 

@@ -135,7 +135,7 @@ final class FanOutConsumers private (
   private def end(stream: Stream): Unit =
     for (arn <- registeredAtEnd(stream) if isToEnd(stream, arn))
       warning(s"Stream consumer $arn could not be deregistered and is still charged for") {
-        stream.consumers.deregister(arn)
+        stream.consumers.deregisterAtStop(arn)
       }
 
   /** The stream's consumer, if it may be one to deregister. */

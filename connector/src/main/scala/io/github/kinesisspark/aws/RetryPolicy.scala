@@ -21,7 +21,7 @@ import io.github.kinesisspark.config.{CallRetries, RetryOptions}
   * @param maxDuration     from the first failure in a row
   * @param maxRetries      `<call>.maxRetries`, where the user gives it
   * @param endless         faults that are the service's way to slow callers down, and no reason to give up
-  * @param notFoundRetries what has come to be a moment ago is not known everywhere yet
+  * @param notFoundRetries what was registered a moment ago is not known everywhere yet
   */
 final case class RetryPolicy(
     backoff: Backoff,

@@ -71,7 +71,14 @@ object CallRetries extends OptionGroup(OptionScope.Both) {
       notes = "Waits for a consumer that is CREATING or DELETING count as well."
     ),
     new RetryGroup("ListStreamConsumers", Source, "200ms", "1s", "1.5"),
-    new RetryGroup("DeregisterStreamConsumer", Source, "200ms", "1s", "1.5"),
+    new RetryGroup(
+      "DeregisterStreamConsumer",
+      Source,
+      "200ms",
+      "1s",
+      "1.5",
+      notes = "For 30 s at most where a query ends, which waits for it."
+    ),
     new RetryGroup("ListTagsForResource", Source, "200ms", "1s", "1.5", notes = "For 30 s at most."),
     new RetryGroup("TagResource", Source, "200ms", "1s", "1.5", notes = "For 30 s at most."),
     new RetryGroup(

@@ -40,7 +40,7 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
             .orElse(inStart)
             .getOrElse(
               throw new OffsetException(
-                s"$shard is in the batch's end, which doesn't say where it begins, and missing in its start"
+                s"$shard is in the batch's end, which doesn't say where it begins, and missing in its start; ${OffsetException.NewCheckpoint}"
               )
             )
       }

@@ -71,7 +71,9 @@ private[write] final class TaskWriter(
   /** The number of the next row. */
   private var nextRow = 0L
 
-  /** Rows before this one have waited for long enough. Those of them that come back, or had to wait for others, wait no more. */
+  /** Rows before this one have waited for long enough. Those of them that come back, or had to wait for others, wait no more; those that are packed anew
+    * after a reshard, once more.
+    */
   private var overdue = 0L
 
   /** Error classes of calls that were sent again. */

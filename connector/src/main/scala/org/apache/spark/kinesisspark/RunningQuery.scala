@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.slf4j.LoggerFactory
 
 /** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, its other sources, who waits for it, how many
-  * tasks run behind shuffles, how its offsets are stored, and why it ends. By reflection: Spark's classes move from version to version, and the names of these methods have not
-  * changed since Spark 3.0. Called on the query's own thread.
+  * tasks run behind shuffles, how its offsets are stored, and why it ends. By reflection: Spark's classes move from version to version, and the names of
+  * these methods have not changed since Spark 3.0, or since they came. Called on the query's own thread.
   */
 class RunningQuery(context: SparkContext) {
   import RunningQuery._

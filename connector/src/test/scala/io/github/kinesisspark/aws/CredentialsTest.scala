@@ -107,6 +107,18 @@ class CredentialsTest extends AnyFunSuite {
     finally home.close()
   }
 
+  test("access keys come before a web identity of the environment, and blank settings name none") {
+    val blank = Seq("aws.roleArn" -> "", "aws.webIdentityTokenFile" -> "", "aws.containerCredentialsFullUri" -> "")
+    val role  = Seq("aws.roleArn" -> "arn:aws:iam::123456789012:role/pod", "aws.webIdentityTokenFile" -> "/no/token")
+    val keys  = Seq("aws.accessKeyId" -> "key-id", "aws.secretAccessKey" -> "key-secret")
+    for (settings <- Seq(blank, role))
+      withProperties(settings ++ keys: _*)(assertKeys(resolve(DefaultChain), "key-id", "key-secret"))
+    withProperties(role ++ Seq("aws.accessKeyId" -> "key-id", "aws.secretAccessKey" -> ""): _*) {
+      val fault = FaultClassifier.classify(intercept[Exception](resolve(DefaultChain)))
+      assert(fault.kind.errorClass == "KINESIS_NO_CREDENTIALS" && fault.cause.getMessage.contains("/no/token"))
+    }
+  }
+
   test("a provider of SDK version 2 with static create() yields session credentials with their expiry") {
     val found = resolve(ProviderClass(classOf[Version2Provider].getName))
     assertKeys(found, "v2-id", "v2-secret", Some("v2-token"))

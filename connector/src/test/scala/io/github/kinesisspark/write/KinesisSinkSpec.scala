@@ -44,7 +44,7 @@ class KinesisSinkSpec extends AnyFunSpec with Matchers {
   }
 
   describe("a sink of a streaming query") {
-    it("lets the tasks of a batch know whether a batch before it has written, as an outage is no mistake then") {
+    it("says to tasks that an earlier batch has written, so that failures to connect are retried") {
       val sink       = new KinesisSink(Rows, SinkOptions.parse(Map("streamName" -> "orders", "region" -> "eu-west-1")))
       def hasWritten = writeTo(sink).toStreaming.createStreamingWriterFactory(OneTask) match {
         case factory: KinesisWriterFactory => factory.hasWritten

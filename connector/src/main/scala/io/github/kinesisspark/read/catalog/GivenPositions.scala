@@ -39,7 +39,7 @@ final class GivenPositions(option: String, stream: ListedStream) {
     }
     if (open.nonEmpty)
       refuse(
-        s"is SHARD_END in ${open.mkString(", ")} of ${stream.arn}, which are open and have no end yet. Give the time from which to read them (AT_TIMESTAMP)"
+        s"is SHARD_END in ${open.mkString(", ")} of ${stream.arn}, which are open and have no end yet. Give the time from which to read them (AT_TIMESTAMP), or leave out their rows by a filter of shardId"
       )
     val unlisted = begin.collect { case (id, position) if !lineage.has(id) && position != ShardEnd => id }
     val gone     = stream.gone(unlisted)
@@ -81,7 +81,7 @@ final class GivenPositions(option: String, stream: ListedStream) {
     if (uncovered.nonEmpty)
       refuse(
         s"says nothing about ${uncovered.mkString(", ")} of ${stream.arn}, nor about their parents or children. Add them (TRIM_HORIZON " +
-          "is a shard's beginning, SHARD_END its end), or check that the shards are this stream's"
+          "is a shard's beginning, SHARD_END a closed one's end), or check that the shards are this stream's"
       )
     asked.shards.toVector.sortBy(_._1)
   }

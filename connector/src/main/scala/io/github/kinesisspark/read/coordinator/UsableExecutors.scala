@@ -25,6 +25,11 @@ private[coordinator] final class UsableExecutors(
   /** Cores that tasks of a real-time batch leave to others. */
   private var reserved = 0
 
+  /** The executors that have failed and rest, or have not carried out all their orders since: as of the last look, because orders of the batch follow it. */
+  def failed: Set[ExecutorId] = doubted
+
+  private var doubted = Set.empty[ExecutorId]
+
   def reserve(cores: Int): Unit = reserved = cores
 
   /** As many tasks of a real-time batch as can run at once. */
@@ -37,6 +42,8 @@ private[coordinator] final class UsableExecutors(
       all.present.find(_.id == id).foreach(recordFailure(_, failure))
     }
     failing = failing.answered(directory.isDone).keepOnly(all.present)
+    val at = runtime.clock.nanos()
+    doubted = failing.failures.collect { case (id, failure) if failure.rests(at) || !directory.isDone(id) => id }.toSet
     fewer(failing.spared(all, runtime.clock.nanos()).fold(throw _, identity))
   }
 
@@ -46,12 +53,6 @@ private[coordinator] final class UsableExecutors(
     else executors.copy(usable = executors.usable.toVector.sortBy(_.id).take(realTimeTasks.max(1)).toSet)
 
   def mayBeOrdered(executor: ExecutorId): Boolean = failing.mayBeOrdered(executor, runtime.clock.nanos())
-
-  /** The executors that have failed and not succeeded since, resting or not. */
-  def failed: Set[ExecutorId] = {
-    val now = runtime.clock.nanos()
-    failing.failures.collect { case (id, failure) if failure.rests(now) || !directory.isDone(id) => id }.toSet
-  }
 
   /** Leaves out readers that failed by an Error in their executor: others read their shards next. Throws the Error where there are no others. */
   def excludeBroken(statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, ReaderStatus] = {

@@ -238,7 +238,9 @@ final class PollingRecordPublisher(
         isRefused = true
         retry(now)
       case _ =>
-        policyOf(action)
+        // A shard that isn't found is not asked for again: another stream may have its stream's name by then.
+        RetryPolicy
+          .of(action, reach.retries)
           .decide(fault, history, reach.hasWorked(), now, runtime.ids.chance()) match {
           case RetryDecision.Retry(wait, failed) =>
             history = failed
@@ -254,12 +256,6 @@ final class PollingRecordPublisher(
             sink.fail(KinesisFault.exception(action, where, fault, failed.failures))
         }
     }
-  }
-
-  /** A shard that has just been split off may not be known everywhere yet. */
-  private def policyOf(action: AwsCall) = {
-    val policy = RetryPolicy.of(action, reach.retries)
-    policy.copy(notFoundRetries = policy.maxRetries.fold(NotFoundRetries)(_.min(NotFoundRetries)))
   }
 
   private def retry(failed: Long): Unit = {
@@ -321,9 +317,6 @@ object PollingRecordPublisher {
     val (records, bytes) = last.fold((1L, first))(seen => (seen.records.toLong, seen.bytes.max(1L)))
     (wanted * records / bytes).max(1L).min(MostRecords.toLong).toInt
   }
-
-  /** Of some seconds together: most shards that aren't found have gone past retention. */
-  private val NotFoundRetries = 2
 
   /** What a record may have where there is memory for more. */
   private val UsualRecord = 4L << 10

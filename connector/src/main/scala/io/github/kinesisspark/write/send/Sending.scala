@@ -58,7 +58,7 @@ final case class Totals(
   * | call failed, and [[RetryPolicy]] retries it | all its records are sent again after a wait with full jitter |
   * | call failed otherwise | the task fails |
   * | call invalid | in smaller calls, or its only record is a [[BadRecord]]: see [[SizeLimits]] |
-  * | record refused for longer than the settings' `maxRetry` | the task fails |
+  * | record refused for longer than the settings' `maxRetry`, and for the third time at least | the task fails |
   *
   * @param calls by their number
   */

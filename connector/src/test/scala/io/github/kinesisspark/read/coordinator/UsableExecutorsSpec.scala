@@ -8,7 +8,7 @@ import org.scalatest.matchers.should.Matchers
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.PollingOptions
-import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.read.coordinator.StubChannel.status
 import io.github.kinesisspark.read.coordinator.UsableExecutorsSpec._
 import io.github.kinesisspark.read.plan.{ExecutorId, ReaderFailure}
@@ -19,7 +19,7 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
   private val error = new OutOfMemoryError("as planned")
 
   describe("the usable executors") {
-    it("leave out one that failed, for as long as it rests, and between batches until it has carried out an order") {
+    it("leave out one that failed, for as long as it rests") {
       val scene = new Scene(two = true)
       import scene._
       directory.record(ReaderOrders.none.next(Vector(task), ResolvedPublisher.Polling).map(first -> _).toVector)
@@ -30,8 +30,6 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
       usable shouldBe Set(first, second)
       executors.mayBeOrdered(first) shouldBe true
       executors.failed shouldBe Set(first)
-      channel.shared.answered(first.id, order = 1, Some(OrderAnswer(isNext = true, report = None)))
-      executors.failed shouldBe empty
     }
 
     it("leave out one that didn't answer until it has carried out all its orders") {
@@ -42,6 +40,23 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
       usable shouldBe Set(second)
       channel.shared.answered(first.id, order = 1, Some(OrderAnswer(isNext = true, report = None)))
       usable shouldBe Set(first, second)
+      executors.failed shouldBe empty
+    }
+
+    it(
+      "are between batches those that have carried out their orders since they rested, though the batch's own order is on its way"
+    ) {
+      val scene = new Scene(two = true)
+      import scene._
+      def sent(order: Option[(ReaderOrders, ReaderOrders.Changes)]): Unit =
+        directory.record(order.map(first -> _).toVector)
+      sent(ReaderOrders.none.next(Vector(task), ResolvedPublisher.Polling))
+      failOrder(first, OrderFailure.Thrown(error))
+      usable shouldBe Set(second)
+      time.pass(1.minute)
+      channel.shared.answered(first.id, order = 1, Some(OrderAnswer(isNext = true, report = None)))
+      usable shouldBe Set(first, second)
+      sent(directory.orders(first).beginBatch(Vector(task.shard -> AfterSequenceNumber(number(3)))))
       executors.failed shouldBe empty
     }
 

@@ -15,8 +15,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.aws.ResponseFilter
 
 class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
-  // A shard that is not found is asked for again, for some seconds.
-  implicit override def patienceConfig: PatienceConfig = PatienceConfig(30.seconds, 5.millis)
+  implicit override def patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 5.millis)
 
   private val Large = 10L << 20
 

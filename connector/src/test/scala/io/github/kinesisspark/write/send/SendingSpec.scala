@@ -162,6 +162,18 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
     }
   }
 
+  describe("a record that is refused again after maxRetryDuration") {
+    it("fails the task at its third try, and not before, as slow rows may have kept it waiting") {
+      val refusal         = PerRecord(Vector(rateExceeded(shard)))
+      val (first, call)   = sentOne(holding(entries(1)))
+      val (again, second) = sentOne(answered(first, call, refusal), now = 1_200_000)
+      val (last, third)   = sentOne(answered(again, second, refusal, 1_200_000), now = 1_210_000)
+      last.answered(third.call, refusal, 1_210_000, 0.5) should matchPattern {
+        case Left(SendFailure.Refused(PendingRecord(_, _, 3, _), 1_210_000, `shard`, Refused.Throttling, _)) =>
+      }
+    }
+  }
+
   describe("a call that fails as a whole") {
     it("is repeated with all its records after a wait, if the failure is transient") {
       val (first, call) = sentOne(holding(entries(3)))
