@@ -6,7 +6,7 @@ import java.util
 
 import scala.jdk.CollectionConverters._
 
-import com.google.protobuf.InvalidProtocolBufferException
+import com.google.protobuf.{ByteString, InvalidProtocolBufferException}
 
 import io.github.kinesisspark.aggregation.AggregatedRecord._
 import io.github.kinesisspark.aggregation.Messages.{AggregatedRecord => Message}
@@ -136,22 +136,27 @@ object AggregatedRecord {
       catch { case e: InvalidProtocolBufferException => Damaged(s"its message can't be read: ${e.getMessage}") }
 
   private def aggregated(message: Message): Content = {
-    val partitionKeys                    = message.getPartitionKeyTableList
+    val table                            = message.getPartitionKeyTableList
     val explicitHashKeys                 = message.getExplicitHashKeyTableList.asScala.map(HashKey.parse).toVector
     def hasKeys(record: Messages.Record) =
-      isIn(partitionKeys.size, record.getPartitionKeyIndex) && (!record.hasExplicitHashKeyIndex ||
+      isIn(table.size, record.getPartitionKeyIndex) && (!record.hasExplicitHashKeyIndex ||
         isIn(explicitHashKeys.size, record.getExplicitHashKeyIndex))
-    val records = message.getRecordsList.asScala
+    def isTooLong(key: ByteString) = key.size > MostKeyBytes
+    val records                    = message.getRecordsList.asScala
     if (!records.forall(hasKeys)) Damaged("a record's key is missing in its tables")
     else if (explicitHashKeys.contains(None)) Damaged("an explicit hash key in it is not a number of 128 bits")
-    else
+    else if (table.asByteStringList.asScala.exists(isTooLong)) Damaged("a partition key in it is longer than any")
+    else {
+      // Each once: the list makes a text anew for each record that has it, where its bytes are no UTF-8.
+      val partitionKeys = table.asByteStringList.asScala.map(_.toStringUtf8).toVector
       Aggregated(records.iterator.map { record =>
         UserRecord(
           record.getData.toByteArray,
-          partitionKeys.get(record.getPartitionKeyIndex.toInt),
+          partitionKeys(record.getPartitionKeyIndex.toInt),
           if (record.hasExplicitHashKeyIndex) explicitHashKeys(record.getExplicitHashKeyIndex.toInt) else None
         )
       }.toVector)
+    }
   }
 
   private def isIn(size: Int, index: Long) = 0 <= index && index < size
@@ -171,4 +176,7 @@ object AggregatedRecord {
   private val DigestBytes         = 16
   private val Envelope            = Magic.length + DigestBytes
   private val NoBytes             = Array.emptyByteArray
+
+  /** The service takes keys of 256 characters. Anybody may put records with longer ones into an aggregated record, which the service doesn't look into. */
+  private val MostKeyBytes = 4 * 256
 }

@@ -198,10 +198,26 @@ class AggregatedRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPrope
         ofMessage(record(_).setPartitionKeyIndex(1L << 32)),
         ofMessage(record(_).setExplicitHashKeyIndex(0)),
         ofMessage(m => record(m.addExplicitHashKeyTable("abc")).setExplicitHashKeyIndex(0)),
+        ofMessage(m => record(m.addPartitionKeyTable("k" * 1025))),
         ofMessage(m => record(m.addExplicitHashKeyTable("-1")).setExplicitHashKeyIndex(0)),
         ofMessage(m => record(m.addExplicitHashKeyTable((HashKey.Last + 1).toString)).setExplicitHashKeyIndex(0))
       )
       wrong.foreach(payload => AggregatedRecord.read(payload) shouldBe a[Damaged])
+    }
+
+    it("has one text for each key, also if its bytes are no UTF-8, as a record may have a hundred thousand of them") {
+      val noText  = com.google.protobuf.ByteString.copyFrom(Array.fill(1024)(0xff.toByte))
+      val payload = ofMessage { m =>
+        m.addPartitionKeyTableBytes(noText)
+        for (_ <- 1 to 3) m.addRecordsBuilder.setPartitionKeyIndex(0).setData(com.google.protobuf.ByteString.EMPTY)
+      }
+      AggregatedRecord.read(payload) match {
+        case Aggregated(records) =>
+          val keys = records.map(_.partitionKey)
+          keys should have size 3
+          keys.foreach(_ should be theSameInstanceAs keys.head)
+        case other => fail(other.toString)
+      }
     }
   }
 }
