@@ -8,6 +8,7 @@ ThisBuild / version :=
     .fold(s"${Versions.project}-SNAPSHOT")(_.ref.value.stripPrefix("v"))
 ThisBuild / scalaVersion := Versions.scala
 ThisBuild / scalacOptions ++= Options.scalac
+ThisBuild / javacOptions ++= Options.javac
 
 // The SBOM plug-in reads these in a way that sbt does not see.
 Global / excludeLintKeys ++= Set(bomFileName, enableBomSha3Hashes, includeBomSerialNumber, includeBomTimestamp)

@@ -13,6 +13,8 @@ object Options {
     "-release:17"
   )
 
+  val javac: Seq[String] = Seq("--release", "17")
+
   /** What Spark needs on JDK 17 (Spark's own JavaModuleOptions). */
   val spark: Seq[String] = Seq(
     "java.lang",

@@ -29,6 +29,14 @@ class BuiltForSpec extends AnyFunSpec {
       assert(BuiltFor.complaint("4", "2.13", "3.4.1", "2.12.17").endsWith("the connector runs on Spark 3.5 and 4."))
     }
 
+    it("refuses a Java before 17, though byte code of Scala 2.12 runs there, and says what to set") {
+      for (java <- Seq("1.8", "9", "11", "16"))
+        assert(
+          BuiltFor.olderJava(java).contains(s"runs Java $java: ") && BuiltFor.olderJava(java).contains("JAVA_HOME")
+        )
+      for (java <- Seq("17", "21", "25")) assert(BuiltFor.olderJava(java).isEmpty)
+    }
+
     it("refuses a class path that has it in two versions, and names both and where they are") {
       refusesBesideOwn("version=0.0.1\ncommit=c0ffee\nspark=4\nscala=2.13\n", "kinesis-spark-4_2.13-0.0.1")
     }

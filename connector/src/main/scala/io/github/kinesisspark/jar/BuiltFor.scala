@@ -8,8 +8,9 @@ package io.github.kinesisspark.jar
 private[kinesisspark] object BuiltFor {
   val ErrorClass = "KINESIS_WRONG_JAR"
 
-  /** @throws java.lang.IllegalArgumentException on another Spark or Scala, or with JARs of two versions on the class path */
+  /** @throws java.lang.IllegalArgumentException on another Spark or Scala, on an older Java, or with JARs of two versions on the class path */
   def check(): Unit = {
+    checkJava()
     val built = ConnectorJar.read(ConnectorJar.file)
     val why   = complaint(
       built.getProperty("spark"),
@@ -32,8 +33,23 @@ private[kinesisspark] object BuiltFor {
     }
   }
 
+  /** @throws java.lang.IllegalArgumentException on an older Java */
+  def checkJava(): Unit = {
+    val why = olderJava(System.getProperty("java.specification.version"))
+    if (why.nonEmpty) throw error(why)
+  }
+
   def error(why: String): IllegalArgumentException =
     new IllegalArgumentException("[" + ErrorClass + "] " + why + " (See docs/reference/errors.md#kinesis_wrong_jar)")
+
+  /** What is wrong with the JVM, in a sentence; empty if nothing is. Scala 2.12 writes byte code that Java 8 loads, and the JAR calls what came with 17.
+    *
+    * @param java its version, like 1.8 or 17
+    */
+  def olderJava(java: String): String =
+    if (!java.startsWith("1.") && java.toInt >= 17) ""
+    else
+      "The connector needs Java 17 or later, and this JVM runs Java " + java + ": on the driver and on all executors, set JAVA_HOME to one."
 
   /** What is wrong, in a sentence; empty if nothing is.
     *

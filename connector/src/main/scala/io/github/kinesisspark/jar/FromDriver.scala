@@ -12,6 +12,7 @@ private[kinesisspark] final class FromDriver private (jar: String, place: String
   /** @throws java.lang.IllegalArgumentException if another version wrote it */
   private def readResolve(): AnyRef = {
     FromDriver.refusal(jar, place).foreach(why => throw BuiltFor.error(why))
+    BuiltFor.checkJava()
     WireFormat.read[AnyRef](value)
   }
 }

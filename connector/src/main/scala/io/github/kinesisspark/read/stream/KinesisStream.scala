@@ -67,13 +67,16 @@ object KinesisStream {
     if (hasRealTimeMode)
       try
         Class
-          .forName("io.github.kinesisspark.read.realtime.KinesisRealTimeStream")
+          .forName(RealTime)
           .getConstructor(classOf[SourceOptions], classOf[QueryHost], classOf[DriverRuntime])
           .newInstance(options, new SparkHost(sc), driver)
           .asInstanceOf[KinesisStream]
       catch { case e: InvocationTargetException => throw e.getCause }
     else new KinesisStream(options, new SparkHost(sc), driver)
 
-  private lazy val hasRealTimeMode =
-    Try(Class.forName("org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode")).isSuccess
+  // The JARs for Spark 3.5 have none, and a platform's Spark 3.5 may know it.
+  private lazy val hasRealTimeMode = Seq("org.apache.spark.sql.connector.read.streaming.SupportsRealTimeMode", RealTime)
+    .forall(name => Try(Class.forName(name)).isSuccess)
+
+  private val RealTime = "io.github.kinesisspark.read.realtime.KinesisRealTimeStream"
 }
