@@ -58,7 +58,12 @@ private[aws] object ServiceClient {
       endpoint: Option[URI] = None
   ): ServiceClient = {
     // A server that sends a byte now and then keeps nobody waiting without end.
-    val overrides = ClientKind.named(connection).toBuilder.apiCallTimeout(connection.retries.attemptTime.toJava).build()
+    val overrides = ClientKind
+      .named(connection)
+      .toBuilder
+      .apiCallTimeout(connection.retries.attemptTime.toJava)
+      .addExecutionInterceptor(ResponseFilter.Interceptor)
+      .build()
     new ServiceClient(region, connection, caller, endpoint, overrides)
   }
 

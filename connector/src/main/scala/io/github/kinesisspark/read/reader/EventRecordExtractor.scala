@@ -34,7 +34,7 @@ final class EventRecordExtractor(before: ResponseFilter) extends ResponseFilter 
   def next(): Records = Option(packed.poll()).getOrElse(LeftToSdk("no event's bytes"))
 
   override def through(answer: SdkHttpResponse, bytes: Publisher[ByteBuffer]): Publisher[ByteBuffer] =
-    if (!answer.isSuccessful) before.through(answer, bytes)
+    if (!answer.isSuccessful) ResponseFilter.Limited.through(answer, before.through(answer, bytes))
     else to => before.through(answer, bytes).subscribe(new Passage(to))
 
   private final class Passage(to: Subscriber[_ >: ByteBuffer]) extends Subscriber[ByteBuffer] {
