@@ -20,7 +20,11 @@ _ARGUMENTS = "PYSPARK_SUBMIT_ARGS"
 
 def gateway_of_submit() -> Any:  # noqa: ANN401  (py4j's view of a JVM)
     """The JVM that runs this program, where it was started by spark-submit; None elsewhere. Starts none."""
-    from pyspark import SparkContext
+    try:
+        from pyspark import SparkContext
+    except ImportError:
+        # pyspark-client has Spark Connect alone.
+        return None
 
     if SparkContext._jvm is None and "PYSPARK_GATEWAY_PORT" in os.environ:  # noqa: SLF001  (no public name for either)
         SparkContext._ensure_initialized()  # noqa: SLF001

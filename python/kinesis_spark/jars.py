@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,8 +75,7 @@ def require_jar(spark: SparkSession) -> None:
         f"The Spark session of application {spark.sparkContext.appName!r} can't load {FORMAT}: the kinesis-spark "
         f"JAR is not on its class path (spark.jars: {found}). Either build the session with "
         "`kinesis_spark.session.builder(...)`, before any other session is started in this process, or start Spark "
-        f"with `--jars {_JARS / (_artifact() + '-<version>.jar')}` or {_packages()}. A running JVM can't be given it "
-        "afterwards."
+        f"with {how_to_add()}. A running JVM can't be given it afterwards."
     )
 
 
@@ -90,15 +90,27 @@ def _loaded_jar(jvm: JVMView) -> str | None:
 
 
 def _require_version(jar: str) -> None:
-    # A source tree has no JARs, and any JAR will do. A snapshot counts as the version that it becomes.
-    bundled, loaded = {_version(file.name) for file in _JARS.glob("kinesis-spark-*_*.jar")}, _version(jar)
-    if bundled and loaded not in bundled:
-        own = ", ".join(sorted(bundled))
+    # A source tree has no version, and any JAR will do. A snapshot counts as the version that it becomes.
+    own, loaded = _own_version(), _version(jar)
+    if own is not None and loaded != own:
         raise JarMissingError(
             f"The Spark session has the connector {jar}, and this Python package is version {own}. Take both in one "
             f"version: install the wheel of version {loaded}, or start Spark with the JAR of version {own}, by "
             f"`--jars` or {_packages(own)}."
         )
+
+
+def _own_version() -> str | None:
+    """That of this package, by its JARs or, in a wheel on `--py-files`, by its metadata; None in a source tree."""
+    bundled = {_version(file.name) for file in _JARS.glob("kinesis-spark-*_*.jar")}
+    if bundled:
+        return max(bundled)
+    # An installation elsewhere says nothing of a source tree.
+    in_archive = any(part.suffix in (".whl", ".zip") for part in _JARS.parents)
+    try:
+        return version("kinesis-spark").partition(".dev")[0] if in_archive else None
+    except PackageNotFoundError:
+        return None
 
 
 def _version(jar: str) -> str:
@@ -117,6 +129,12 @@ def missing_on_server() -> JarMissingError:
 
 def _packages(version: str = "<version>") -> str:
     return f"`--packages io.github.kinesisspark:{_artifact()}:{version}`"
+
+
+def how_to_add() -> str:
+    """Arguments of spark-submit that give Spark the connector: of a wheel on `--py-files`, the JAR has no path."""
+    jars = sorted(_JARS.glob(f"{_artifact()}-*.jar"))
+    return " or ".join([*(f"`--jars {jar}`" for jar in jars), _packages()])
 
 
 def on_class_path(jvm: object) -> bool:

@@ -17,7 +17,7 @@ from kinesis_spark._submitted import (
     packages_have_connector,
 )
 from kinesis_spark.errors import JarMissingError
-from kinesis_spark.jars import connector_jar, on_class_path
+from kinesis_spark.jars import connector_jar, how_to_add, on_class_path
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,8 +58,8 @@ def with_kinesis(builder: SparkSession.Builder) -> SparkSession.Builder:
             return builder
         raise JarMissingError(
             "Adding the kinesis-spark JAR to a session builder: Spark's JVM already runs in this process, and it was "
-            "started without the JAR; its class path is fixed. With spark-submit, give it the JAR: `spark-submit "
-            f"--jars {connector_jar()}`. Elsewhere restart the process (in a notebook: the kernel) and use "
+            f"started without the JAR; its class path is fixed. Call spark-submit with {how_to_add()}. Elsewhere "
+            "restart the process (in a notebook: the kernel) and use "
             "kinesis_spark.session before any other session is created."
         )
     options = builder._options  # noqa: SLF001  (no public way to read a builder)

@@ -67,6 +67,13 @@ def test_lines_that_are_put_are_tailed_with_their_shards(run: Run, kinesis: Loca
     assert len(kinesis.read_records("events")) == 3
 
 
+def test_a_tail_prints_no_control_characters_as_a_terminal_would_obey_them(run: Run) -> None:
+    run("put", given="clip\x1b]52;c;aGk=\x07board\n")
+    printed = run("tail", "--from", "TRIM_HORIZON", "--no-follow").stdout
+    assert r"clip\x1b]52;c;aGk=\x07board" in printed
+    assert "\x1b" not in printed
+
+
 class PutRecords:
     """A client of the service that takes calls of up to 5 MiB, and none after the first `calls`."""
 

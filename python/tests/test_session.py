@@ -68,7 +68,7 @@ def test_a_missing_jar_is_reported_with_what_to_do() -> None:
     read, late = out.strip().splitlines()
     for part in ("'bare'", "KinesisTableProvider", "spark.jars: none", "kinesis_spark.session.builder", "--packages"):
         assert part in read
-    for part in ("already runs", "restart the process", "spark-submit --jars"):
+    for part in ("already runs", "restart the process", "spark-submit with `--jars"):
         assert part in late
 
 
@@ -126,7 +126,7 @@ def test_a_session_of_spark_submit_without_the_connector_is_refused_with_its_jar
         "try:\n    session.builder('bare')\nexcept JarMissingError as fault:\n    print(fault)\n"
     )
     out = spark_submit("--master", "local[1]", program=program)
-    assert f"spark-submit --jars {jars.connector_jar()}" in out
+    assert f"spark-submit with `--jars {jars.connector_jar()}" in out
 
 
 @pytest.mark.slow  # as of spark-submit, and of the defaults

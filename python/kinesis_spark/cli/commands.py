@@ -331,4 +331,10 @@ def _json_of(shard: str, record: dict[str, Any]) -> str:
 def _line_of(shard: str, record: dict[str, Any]) -> str:
     arrived = record["ApproximateArrivalTimestamp"].isoformat(timespec="milliseconds")
     number = shard.rpartition("-")[2].lstrip("0") or "0"
-    return f"{arrived} {number:>4} {record.get('PartitionKey')} {record['Data'].decode(errors='replace')}"
+    key, data = _on_one_line(str(record.get("PartitionKey"))), _on_one_line(record["Data"].decode(errors="replace"))
+    return f"{arrived} {number:>4} {key} {data}"
+
+
+def _on_one_line(text: str) -> str:
+    """Without what a terminal would obey, or take for another line: producers put what they want."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
