@@ -16,7 +16,9 @@ object HashKey {
 
   /** @return nothing where the text is no decimal number from 0 to [[Last]] */
   def parse(text: String): Option[BigInt] =
-    Option.when(text.length <= MostDigits && text.matches("[0-9]+"))(BigInt(text)).filter(_ <= Last)
+    Option
+      .when(text.nonEmpty && text.length <= MostDigits && text.forall(c => '0' <= c && c <= '9'))(BigInt(text))
+      .filter(_ <= Last)
 
   private val MostDigits = Last.toString.length
 }
