@@ -47,7 +47,7 @@ private[kinesisspark] object BuiltFor {
     * @param java its version, like 1.8 or 17
     */
   def olderJava(java: String): String =
-    if (!java.startsWith("1.") && java.toInt >= 17) ""
+    if (!java.startsWith("1.") && Integer.parseInt(java) >= 17) ""
     else
       "The connector needs Java 17 or later, and this JVM runs Java " + java + ": on the driver and on all executors, set JAVA_HOME to one."
 

@@ -39,7 +39,8 @@ final class GivenPositions(option: String, stream: ListedStream) {
     }
     if (open.nonEmpty)
       refuse(
-        s"is SHARD_END in ${open.mkString(", ")} of ${stream.arn}, which are open and have no end yet. Give the time from which to read them (AT_TIMESTAMP), or leave out their rows by a filter of shardId"
+        s"is SHARD_END in ${open.mkString(", ")} of ${stream.arn}, which are open and have no end yet. Give the time from which to read them " +
+          "(AT_TIMESTAMP), or leave out their rows by a filter of shardId"
       )
     val unlisted = begin.collect { case (id, position) if !lineage.has(id) && position != ShardEnd => id }
     val gone     = stream.gone(unlisted)
