@@ -90,18 +90,12 @@ class CredentialsTest extends AnyFunSuite {
         "aws.webIdentityTokenFile" -> token.toString,
         "aws.profile"              -> home.keys("machine", "machine-id", "s", "t")
       ) {
-        val refusal =
-          "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code><Message>no</Message></Error></ErrorResponse>"
-        withSts(
-          DefaultChain,
-          index =>
-            if (index == 0) StubServer.Answer(403, refusal.getBytes("UTF-8"), Map("Content-Type" -> "text/xml"))
-            else assumedByToken("pod-id", later)
-        ) { (credentials, sts) =>
-          val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
-          assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED")
-          assertKeys(credentials.provider.resolveCredentials(), "pod-id", "role-secret", Some("role-token"))
-          assert(sts.requests.forall(_.body.contains("role%2Fpod")))
+        withSts(DefaultChain, index => if (index == 0) roleRefused else assumedByToken("pod-id", later)) {
+          (credentials, sts) =>
+            val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+            assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED")
+            assertKeys(credentials.provider.resolveCredentials(), "pod-id", "role-secret", Some("role-token"))
+            assert(sts.requests.forall(_.body.contains("role%2Fpod")))
         }
       }
     finally home.close()
@@ -269,6 +263,13 @@ class CredentialsTest extends AnyFunSuite {
       new String(plain.body, "UTF-8").replace("AssumeRole", "AssumeRoleWithWebIdentity").getBytes("UTF-8")
     )
   }
+
+  private val roleRefused = StubServer.Answer(
+    403,
+    ("<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>" +
+      "<Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>").getBytes("UTF-8"),
+    Map("Content-Type" -> "text/xml")
+  )
 
   private def withRole[A](answers: Int => StubServer.Answer)(test: (Credentials, StubServer) => A): A = {
     val role = AssumeRole(base, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job-1")
@@ -537,12 +538,9 @@ class CredentialsTest extends AnyFunSuite {
   }
 
   test("a refused role fails with KINESIS_ROLE_REFUSED") {
-    val refusal = "<ErrorResponse><Error><Type>Sender</Type><Code>AccessDenied</Code>" +
-      "<Message>not authorized to perform: sts:AssumeRole</Message></Error></ErrorResponse>"
-    withRole(_ => StubServer.Answer(403, refusal.getBytes("UTF-8"), Map("Content-Type" -> "text/xml"))) {
-      (credentials, _) =>
-        val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
-        assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED" && fault.isInstanceOf[Fault.Fatal])
+    withRole(_ => roleRefused) { (credentials, _) =>
+      val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+      assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED" && fault.isInstanceOf[Fault.Fatal])
     }
   }
 }

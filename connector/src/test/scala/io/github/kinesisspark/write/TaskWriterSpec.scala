@@ -98,6 +98,30 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     def sizes: Vector[Int] = calls.asScala.map(_.size).toVector
   }
 
+  /** @param answer of each call, given that all its records are taken */
+  private def writerIn(time: VirtualTime, maxCalls: Int, linger: Linger, answersAfter: FiniteDuration)(
+      answer: Vector[RecordAnswer] => Vector[RecordAnswer]
+  ): TaskWriter = {
+    import time.runtime
+    def put(entries: Vector[Entry]) = {
+      val call = new CompletableFuture[CallAnswer]
+      val each = answer(Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId)))
+      runtime.timers.schedule(answersAfter.toNanos)(call.complete(CallAnswer.PerRecord(each)): Unit)
+      call
+    }
+    new TaskWriter(
+      Sending(
+        SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls, CallRetries.default.within(60.seconds))
+      ),
+      new Packing.Plain,
+      (_, entries) => put(entries),
+      _ => (),
+      () => false,
+      Some(linger),
+      new WriterRuntime(new KinesisClients((_, _) => fail("no client is needed")))
+    )
+  }
+
   it("a task writer with linger sends its rows before further rows arrive") {
     val s = new Setting(Some(Linger.of(5.millis)))
     s.writer.write(entry(0))
@@ -142,29 +166,14 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   }
 
   it("a task writer has one timer for held rows, and one for refused ones, however long its task has waited") {
-    val time = new VirtualTime
-    import time.runtime
+    val time    = new VirtualTime
     val refused =
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
-    var calls                       = 0
-    def put(entries: Vector[Entry]) = {
+    var calls  = 0
+    val writer = writerIn(time, maxCalls = 1, Linger.of(100.millis), answersAfter = 600.millis) { taken =>
       calls += 1
-      val answer = new CompletableFuture[CallAnswer]
-      val taken  = Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId))
-      val each   = if (calls % 2 == 1) taken.updated(0, refused) else taken
-      runtime.timers.schedule(600.millis.toNanos)(answer.complete(CallAnswer.PerRecord(each)): Unit)
-      answer
+      if (calls % 2 == 1) taken.updated(0, refused) else taken
     }
-    val retries = CallRetries.default.within(60.seconds)
-    val writer  = new TaskWriter(
-      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 1, retries)),
-      new Packing.Plain,
-      (_, entries) => put(entries),
-      _ => (),
-      () => false,
-      Some(Linger.of(100.millis)),
-      new WriterRuntime(new KinesisClients((_, _) => fail("no client is needed")))
-    )
     def large(row: Int) = new Entry(events, s"key-$row", None, new Array[Byte](300 << 10), RowId("run", 0, row.toLong))
     for (row <- 0 until 12) {
       writer.write(large(row))
@@ -198,25 +207,13 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   it(
     "a task writer whose rows come one by one makes as many calls as its linger allows, though others are answered meanwhile"
   ) {
-    val time = new VirtualTime
-    import time.runtime
-    var calls                       = 0
-    def put(entries: Vector[Entry]) = {
+    val time   = new VirtualTime
+    var calls  = 0
+    val linger = Linger(idle = 1.milli, busy = 10.millis)
+    val writer = writerIn(time, maxCalls = 8, linger, answersAfter = 35.millis) { taken =>
       calls += 1
-      val answer = new CompletableFuture[CallAnswer]
-      val taken  = Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId))
-      runtime.timers.schedule(35.millis.toNanos)(answer.complete(CallAnswer.PerRecord(taken)): Unit)
-      answer
+      taken
     }
-    val writer = new TaskWriter(
-      Sending(SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 8, CallRetries.default)),
-      new Packing.Plain,
-      (_, entries) => put(entries),
-      _ => (),
-      () => false,
-      Some(Linger(idle = 1.milli, busy = 10.millis)),
-      new WriterRuntime(new KinesisClients((_, _) => fail("no client is needed")))
-    )
     for (row <- 0 until 1000) {
       writer.write(entry(row))
       time.pass(1.milli)

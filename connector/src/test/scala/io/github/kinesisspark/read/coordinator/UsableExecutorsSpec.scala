@@ -44,7 +44,7 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
     }
 
     it(
-      "are between batches those that have carried out their orders since they rested, though the batch's own order is on its way"
+      "count one as failed between batches until it has carried out the orders before the batch's own"
     ) {
       val scene = new Scene(two = true)
       import scene._

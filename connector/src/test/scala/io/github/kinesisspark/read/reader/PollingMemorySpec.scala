@@ -68,6 +68,23 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
     finally scene.close()
   }
 
+  /** An answer waits for memory until its call is over; then there is memory for the next one. */
+  private def waitInVain(scene: PublisherScene, client: Lengthy, publisher: RecordPublisher)(
+      meanwhile: => Unit = ()
+  ): Unit = {
+    val other = scene.sink.memory
+    val held  = scene.memory.capacity - (9L << 20)
+    other.take(_ => held)(_ => ())
+    publisher.request()
+    eventually(client.waits shouldBe 1)
+    client.calls shouldBe 1
+    meanwhile
+    client.giveUp()
+    eventually(client.waits shouldBe 2)
+    client.calls shouldBe 1
+    other.giveBack(held)
+  }
+
   describe("polling takes memory") {
     it("for what it expects before a call, and for a few records where all has been read") {
       reading(_ => 100) { (scene, client, publisher) =>
@@ -94,15 +111,7 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
 
     it("before the next call where an answer waited for it until its call had ended, which is no failure") {
       reading(_ => Large) { (scene, client, publisher) =>
-        val other = scene.sink.memory
-        other.take(_ => scene.memory.capacity - (9L << 20))(_ => ())
-        publisher.request()
-        eventually(client.waits shouldBe 1)
-        client.calls shouldBe 1
-        client.giveUp()
-        eventually(client.waits shouldBe 2)
-        client.calls shouldBe 1
-        other.giveBack(scene.memory.capacity - (9L << 20))
+        waitInVain(scene, client, publisher)()
         eventually(scene.deliveries should have size 1)
         client.calls shouldBe 2
         client.memoryBefore.last shouldBe 2 * Large
@@ -113,14 +122,7 @@ class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
 
     it("of an answer that waited for it in vain, and fails if its shard is gone by then") {
       reading(_ => Large) { (scene, client, publisher) =>
-        val other = scene.sink.memory
-        other.take(_ => scene.memory.capacity - (9L << 20))(_ => ())
-        publisher.request()
-        eventually(client.waits shouldBe 1)
-        client.isGone = true
-        client.giveUp()
-        eventually(client.waits shouldBe 2)
-        other.giveBack(scene.memory.capacity - (9L << 20))
+        waitInVain(scene, client, publisher)(client.isGone = true)
         eventually(scene.failures should have size 1)
         client.calls shouldBe 1
       }
