@@ -148,7 +148,7 @@ private[kinesisspark] final class ConsumerDirectory(
   /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. */
   def deregister(arn: ConsumerArn): Unit = deregister(arn, policy(AwsCall.DeregisterStreamConsumer))
 
-  /** The same for a query that stops, which waits for it. Retried for [[QuestionTime]]. */
+  /** As [[deregister]], but retried for [[QuestionTime]] alone: the end of a query waits for it. */
   def deregisterAtStop(arn: ConsumerArn): Unit = deregister(arn, briefly(AwsCall.DeregisterStreamConsumer))
 
   private def deregister(arn: ConsumerArn, policy: RetryPolicy): Unit = {

@@ -194,7 +194,7 @@ object FaultTable {
     Row(
       SilentIdentityProvider,
       suspect,
-      "STS gives it the code of a wrong token, so the text decides. A wrong address in IAM has the same text and doesn't pass.",
+      "STS answers it with the code of a wrong token, and only the text differs. The text is the same where IAM has a wrong address of the provider, which doesn't pass.",
       codes = Set("InvalidIdentityToken"),
       services = Set("Sts"),
       saying = Some("(?i)couldn't retrieve verification key".r)

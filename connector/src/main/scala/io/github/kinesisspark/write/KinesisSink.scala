@@ -58,8 +58,7 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
   override def metrics(): util.Map[String, String] = counts.toJava
 }
 
-/** @param located the options with the regions of clients that have none
-  */
+/** @param located the options, in which each client has a region if the machine has one */
 private final class KinesisWrite(
     name: String,
     columns: SinkColumns,

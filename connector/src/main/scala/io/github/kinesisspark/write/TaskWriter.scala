@@ -71,8 +71,8 @@ private[write] final class TaskWriter(
   /** The number of the next row. */
   private var nextRow = 0L
 
-  /** Rows before this one have waited for long enough. Those of them that come back, or had to wait for others, wait no more; those that are packed anew
-    * after a reshard, once more.
+  /** Rows before this one have waited for `linger`. One that comes back from a call, or had to wait for another of its key, is sent at once. One that is packed
+    * anew after a reshard waits again.
     */
   private var overdue = 0L
 
@@ -251,8 +251,8 @@ private[write] final class TaskWriter(
 
   private def endIfKilled(): Unit = if (isKilled()) throw new InterruptedException("The task is being killed")
 
-  /** @param flush   send all rows, also those that packing holds for fuller records
-    * @param pressed send all records
+  /** @param flush   also sends the rows that packing holds for a fuller record
+    * @param pressed sends all records, though a call isn't full
     */
   private def advance(flush: Boolean, pressed: Boolean = false): Unit = {
     takeBlock()

@@ -80,8 +80,8 @@ final class ListedStream private (
   /** Adds the children that the last answers of their parents named. */
   def addChildren(children: Iterable[Shard]): Unit = {
     // Those of ended shards are named in each planning until their parents leave the offset.
-    val news = children.filterNot(child => lineage.has(child.id))
-    if (news.nonEmpty) knowledge.updateAndGet(_.withChildren(news, runtime.clock.nanos())): Unit
+    val unknown = children.filterNot(child => lineage.has(child.id))
+    if (unknown.nonEmpty) knowledge.updateAndGet(_.withChildren(unknown, runtime.clock.nanos())): Unit
   }
 
   /** Lists its shards. Epoch ms by the service's clock. */

@@ -25,6 +25,10 @@ private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId,
     if (left.size == failures.size) this else FailingExecutors(left)
   }
 
+  /** Those that rest, or have not carried out all their orders since. */
+  def doubted(isDone: ExecutorId => Boolean, nowNanos: Long): Set[ExecutorId] =
+    failures.collect { case (id, failing) if failing.rests(nowNanos) || !isDone(id) => id }.toSet
+
   def keepOnly(present: Set[ExecutorId]): FailingExecutors =
     if (failures.keysIterator.forall(present)) this else FailingExecutors(failures.filter(f => present(f._1)))
 

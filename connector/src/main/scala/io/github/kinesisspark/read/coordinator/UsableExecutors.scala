@@ -25,7 +25,7 @@ private[coordinator] final class UsableExecutors(
   /** Cores that tasks of a real-time batch leave to others. */
   private var reserved = 0
 
-  /** The executors that have failed and rest, or have not carried out all their orders since: as of the last look, because orders of the batch follow it. */
+  /** As [[FailingExecutors.doubted]] at the last look: the batch's own orders follow it, and are not carried out yet. */
   def failed: Set[ExecutorId] = doubted
 
   private var doubted = Set.empty[ExecutorId]
@@ -42,9 +42,9 @@ private[coordinator] final class UsableExecutors(
       all.present.find(_.id == id).foreach(recordFailure(_, failure))
     }
     failing = failing.answered(directory.isDone).keepOnly(all.present)
-    val at = runtime.clock.nanos()
-    doubted = failing.failures.collect { case (id, failure) if failure.rests(at) || !directory.isDone(id) => id }.toSet
-    fewer(failing.spared(all, runtime.clock.nanos()).fold(throw _, identity))
+    val now = runtime.clock.nanos()
+    doubted = failing.doubted(directory.isDone, now)
+    fewer(failing.spared(all, now).fold(throw _, identity))
   }
 
   /** No more executors than tasks of a real-time batch can run: each with shards has one. */

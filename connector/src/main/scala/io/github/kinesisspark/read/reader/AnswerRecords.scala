@@ -11,7 +11,7 @@ import scala.collection.mutable
   * @param dataEnds   where each record's data ends
   * @param keyEnds    where its key ends; negative without a key
   * @param numberEnds where its sequence number ends, in digits
-  * @param separate   the data of large records, which cost more to copy than that saves; null for each other record. Nothing if none is large
+  * @param separate   the data of each large record, which would cost more to copy into `bytes` than that saves; null for the others. None if no record is large
   */
 private[reader] final class AnswerRecords(
     val bytes: Array[Byte],
