@@ -56,7 +56,10 @@ class Position:
 
     @classmethod
     def latest(cls) -> Position:
-        """Only records that arrive after the query first started."""
+        """Records that arrive from when the query first plans, or the batch read is first used.
+
+        That is the whole second of the service's clock, so records of up to a second before come, too.
+        """
         return cls("LATEST")
 
     @classmethod

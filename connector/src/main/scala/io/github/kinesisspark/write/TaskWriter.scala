@@ -257,7 +257,6 @@ private[write] final class TaskWriter(
   private def advance(flush: Boolean, pressed: Boolean = false): Unit = {
     takeBlock()
     makeCalls(flush, pressed)
-    due = sending.dueAfter(now)
     counted = SinkCounts(sending.totals, packing.rows, skipped = 0, times)
   }
 
@@ -265,16 +264,17 @@ private[write] final class TaskWriter(
     takeAnswers()
     // Half-full records are sent only where nothing else makes room.
     if (flush || (!hasRoom && sending.isEmpty)) send(packing.flush())
-    val (next, call) = sending.next(now, pressed || isPressed(flush))
+    val at           = now
+    val (next, call) = sending.next(at, pressed || isPressed(flush))
     sending = next
     call match {
-      case None    => ()
+      // Of the same moment: what becomes due between two would be neither sent nor waited for.
+      case None    => due = sending.dueAfter(at)
       case Some(c) =>
-        val sent   = now
         val answer = put(c.stream, c.entries)
         underWay(c.call) = answer
         answer.whenComplete { (a, e) =>
-          answers.put(Answered(c.call, Option(a).toRight(e), now - sent))
+          answers.put(Answered(c.call, Option(a).toRight(e), now - at))
           if (linger.nonEmpty) writers.execute(onAnswer())
         }: Unit
         makeCalls(flush, pressed)

@@ -6,8 +6,11 @@ import scala.collection.mutable
 import scala.concurrent.duration._
 import scala.util.Random
 
-/** A process whose time passes when a test says so, or when its one thread sleeps. What is due by then runs on that thread, in order. */
-final class VirtualTime(seed: Long = 1) {
+/** A process whose time passes when a test says so, or when its one thread sleeps. What is due by then runs on that thread, in order.
+  *
+  * @param reading how long it takes to read the clock
+  */
+final class VirtualTime(seed: Long = 1, reading: FiniteDuration = Duration.Zero) {
   private var nanos  = 0L
   private var number = 0L
   private val due    = mutable.PriorityQueue.empty[Due](Ordering.by[Due, (Long, Long)](d => (d.at, d.number)).reverse)
@@ -43,7 +46,10 @@ final class VirtualTime(seed: Long = 1) {
   def elapsed: FiniteDuration = nanos.nanos
 
   private object clock extends Clock {
-    override def nanos(): Long  = VirtualTime.this.nanos
+    override def nanos(): Long = {
+      VirtualTime.this.nanos += reading.toNanos
+      VirtualTime.this.nanos
+    }
     override def millis(): Long = VirtualTime.this.nanos / 1000000
   }
 

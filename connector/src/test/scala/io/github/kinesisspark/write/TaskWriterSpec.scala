@@ -197,11 +197,19 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   ) {
     val refused =
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
-    val answer = CallAnswer.PerRecord(refused +: Vector.fill(499)(RecordAnswer.Taken(shardId)))
-    val s      = new Setting(Some(Linger.of(1.hour)), Seq(answer))
-    (0 until 501).foreach(i => s.writer.write(entry(i)))
-    eventually(s.writer.counts.userRecords shouldBe 501)
-    s.writer.close()
+    for (seed <- 1 to 100) {
+      // The row becomes due while the writer looks at its clock.
+      val time   = new VirtualTime(seed.toLong, reading = 500.micros)
+      var calls  = 0
+      val writer = writerIn(time, maxCalls = 4, Linger.of(1.hour), answersAfter = 1.milli) { taken =>
+        calls += 1
+        if (calls == 1) taken.updated(0, refused) else taken
+      }
+      (0 until 501).foreach(i => writer.write(entry(i)))
+      time.pass(1.second)
+      withClue(s"seed $seed: ")(writer.counts.userRecords shouldBe 501)
+      writer.close()
+    }
   }
 
   it(
