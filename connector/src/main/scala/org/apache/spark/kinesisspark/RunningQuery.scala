@@ -8,7 +8,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, RepartitionOperation}
 import org.slf4j.LoggerFactory
 
 /** What a source has to know of its streaming query, and Spark shows to no source: its id, the trigger, its other sources, who waits for it, how many
@@ -33,13 +33,12 @@ class RunningQuery(context: SparkContext) {
         .filter(_ >= Least)
     }.flatten
 
-  /** Tasks of all stages behind the query's shuffles, which in real-time mode run beside the source's. */
+  /** As [[RunningQuery.shuffleTasks]]. */
   def shuffleTasks: Int =
     look("plan. Name the cores for the stages behind its shuffles by the option realTime.reservedCores.") {
       (session, query) =>
         val plan = call(query, "logicalPlan").asInstanceOf[LogicalPlan]
-        plan.collect { case node if Shuffling(node.nodeName) => node }.size *
-          session.conf.get("spark.sql.shuffle.partitions").toInt
+        RunningQuery.shuffleTasks(plan, session.conf.get("spark.sql.shuffle.partitions").toInt)
     }.getOrElse(0)
 
   /** Whether the query ends because another driver runs it: that one has planned or committed a batch in the same checkpoint. */
@@ -111,6 +110,16 @@ object RunningQuery {
     def answered(): Unit = were = false
   }
 
+  /** Tasks of all stages behind the shuffles of a query's rows, which in real-time mode run beside the source's. Static sides of its joins are read before
+    * each batch.
+    *
+    * @param partitions of a shuffle whose operator doesn't say how many it has
+    */
+  private[spark] def shuffleTasks(plan: LogicalPlan, partitions: Int): Int = plan.collect {
+    case node: RepartitionOperation if node.isStreaming      => if (node.shuffle) node.numPartitions else 0
+    case node if node.isStreaming && Shuffling(node.nodeName) => partitions
+  }.sum
+
   private def call(on: AnyRef, method: String): AnyRef = on.getClass.getMethod(method).invoke(on)
 
   /** Triggers that have an interval, with the method that returns it in ms. */
@@ -125,14 +134,12 @@ object RunningQuery {
   /** Shorter ones bound no batch: the shards give less than buffers hold. */
   private val Least = 1.second
 
-  /** Operators of a logical plan before each of which Spark shuffles its rows. */
+  /** Other operators of a logical plan before each of which Spark shuffles its rows. */
   private val Shuffling = Set(
     "Aggregate",
     "Deduplicate",
     "DeduplicateWithinWatermark",
     "Distinct",
-    "Repartition",
-    "RepartitionByExpression",
     "TransformWithState",
     "TransformWithStateInPySpark"
   )

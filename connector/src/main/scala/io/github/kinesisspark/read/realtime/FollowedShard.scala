@@ -59,6 +59,12 @@ private[realtime] final class FollowedShard(
 
   def status: ReaderStatus = reader.status
 
+  /** It has asked for more memory than there is. */
+  def isStarved: Boolean = reader.memory.isWaiting
+
+  /** Has it read on beyond the budget. */
+  def overdraw(): Unit = reader.memory.overdraw()
+
   /** What was given of it. */
   def taken: CutPoint = CutPoint(position, count, bytes, newest, nextArrival = None)
 

@@ -63,11 +63,19 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
       reads.map(r => r.shard -> r.taken.position).toMap ++ now.planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val end = now.planning.end(moved, begun.map(_.shard).toSet)
     show(now, reads, begun)
-    val waiting = progress.count(!_.isAsked)
-    if (waiting > 0) log.warn("{} of the batch's {} tasks found no free core until it was over", waiting, progress.size)
+    val unasked  = progress.filterNot(_.isAsked)
+    val repeated = unasked.count(_.isRepeated)
+    if (unasked.nonEmpty)
+      log.warn(
+        s"${unasked.size} of the batch's ${progress.size} tasks read nothing before it was over: $repeated ran again after a failed attempt, and the others found " +
+          "no free core"
+      )
     val completed = complete(now, end, reads, begun)
-    happened(Ends(isStarved = waiting > 0, runtime.clock.nanos() - now.nanos))
-    offsets.remember(completed)
+    val hasMoved  =
+      now.planning.hasNewStreams || begun.nonEmpty || moved.exists { case (shard, to) => !now.planning.reading.get(shard).contains(to) }
+    happened(Ends(isStarved = unasked.nonEmpty, runtime.clock.nanos() - now.nanos))
+    // Spark takes another end for news, which processAllAvailable() waits for the end of.
+    offsets.remember(if (hasMoved || retention.isDue(now.planning.start, completed)) completed else now.planning.start)
   }
 
   private def happened(call: Call): Unit = state = state.after(call)
@@ -138,10 +146,11 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   private def failIfStarved(): Unit = if (state.starvation.isLasting)
     throw new KinesisException(
       TooFewCores,
-      s"$source: tasks of most real-time batches find no free core, so that their shards are not read. All tasks of " +
+      s"$source: in most real-time batches there are tasks that begin when the batch is over, so that their shards are not read. All tasks of " +
         "such a batch run at once; this source asks for no more of them than the executors can run, so others need cores as well: " +
         "another source of this query, or another query. Give the cluster more cores, or read all streams by one source: " +
-        "streamName takes several."
+        "streamName takes several. Where the log says that tasks ran again, the errors of their first attempts are in the driver's log, such as that the sink " +
+        "could not write. An executor whose clock is ahead of the driver's by the length of a batch begins too late as well."
     )
 }
 

@@ -43,9 +43,9 @@ private[realtime] final class RealTimePartitionReader(
 
   private val placed = partition.executor.flatMap(e => executor.pools.placedOn(e.id, config))
   private val pool   = placed.getOrElse(executor.pools.ofTask(config))
-  private val feed   = Closing.unlessMade(leavePool()) {
-    val known = ChildHandover(partition.ended, begun = partition.known)
-    new TaskFeed(partition.shards, known, isRepeated = Option(TaskContext.get()).exists(_.attemptNumber() > 0), follow)
+  private val isRepeated       = Option(TaskContext.get()).exists(_.attemptNumber() > 0)
+  private val feed             = Closing.unlessMade(leavePool()) {
+    new TaskFeed(partition.shards, ChildHandover(partition.ended, begun = partition.known), isRepeated, follow)
   }
   private var isAsked          = false
   private var row: InternalRow = _
@@ -68,7 +68,7 @@ private[realtime] final class RealTimePartitionReader(
   }
 
   override def getOffset: PartitionOffset =
-    RealTimeProgress(feed.reads, partition.executor.filter(_ => placed.isDefined), isAsked)
+    RealTimeProgress(feed.reads, partition.executor.filter(_ => placed.isDefined), isAsked, isRepeated)
 
   override def next(): Boolean =
     throw new UnsupportedOperationException("nextWithTimeout is called instead in real-time mode")
@@ -103,7 +103,7 @@ private final class NothingReader extends SupportsRealTimeRead[InternalRow] {
   override def nextWithTimeout(startTimeMs: JLong, timeoutMs: JLong): RecordStatus = nextWithTimeout(timeoutMs)
   def nextWithTimeout(@unused timeoutMs: JLong): RecordStatus = RecordStatus.newStatusWithoutArrivalTime(false)
 
-  override def getOffset: PartitionOffset = RealTimeProgress(Vector.empty, executor = None, isAsked = true)
+  override def getOffset: PartitionOffset = RealTimeProgress(Vector.empty, executor = None, isAsked = true, isRepeated = false)
   override def next(): Boolean            = false
   override def get(): InternalRow         = throw new NoSuchElementException("the first real-time batch has no rows")
   override def close(): Unit              = ()

@@ -44,18 +44,26 @@ private[realtime] object RealTimePartition {
 }
 
 /** The one task of a query's first batch. */
-private[realtime] case object NothingToRead extends InputPartition
+private[realtime] case object NothingToRead extends InputPartition {
+  private def writeReplace(): AnyRef = FromDriver(Written())
+
+  private final case class Written() {
+    private def readResolve(): AnyRef = NothingToRead
+  }
+}
 
 /** How far a task has come when its batch is over.
   *
-  * @param reads    parents before children
-  * @param executor where its readers are, if they continue
-  * @param isAsked  whether the task was asked for rows at all: one that finds no core before the batch is over is not
+  * @param reads      parents before children
+  * @param executor   where its readers are, if they continue
+  * @param isAsked    whether the task was asked for rows at all: one that begins after the batch is over is not
+  * @param isRepeated this is not the task's first attempt
   */
 private[realtime] final case class RealTimeProgress(
     reads: Vector[ShardRead],
     executor: Option[ExecutorId],
-    isAsked: Boolean
+    isAsked: Boolean,
+    isRepeated: Boolean
 ) extends PartitionOffset
 
 /** @param taken   what the task has given of the shard

@@ -71,8 +71,13 @@ private[realtime] final class TaskFeed(
       one.queue()
       next(deadline)
     case None =>
-      line.poll((deadline - runtime.clock.nanos()).max(0L).nanos) match {
-        case None        => None
+      val left = (deadline - runtime.clock.nanos()).max(0L)
+      line.poll(left.min(Quiet).nanos) match {
+        case None if left <= Quiet => None
+        case None                  =>
+          // Shards that no task reads may hold the rest until the batch is over.
+          all.valuesIterator.map(_.shard).find(_.isStarved).foreach(_.overdraw())
+          next(deadline)
         case Some(first) =>
           first.leave()
           takenInTurn = 0
@@ -138,6 +143,9 @@ private[realtime] object TaskFeed {
 
   /** Rows of one shard before another has its turn. */
   private val RecordsInTurn = 500
+
+  /** Without news of any shard, in ns: then memory may be what they wait for. */
+  private val Quiet = 500.millis.toNanos
 
   /** The shard may be past retention, its consumer another one now, or another query's: the driver finds out when it plans. */
   private val LeftToPlanning = Set[FailureReason](FailureReason.NotFound, FailureReason.ConsumerTaken)

@@ -14,13 +14,14 @@ import io.github.kinesisspark.read.task.KinesisInputPartition
   * Planning   refused    refused   Planning                  Idle          Running(batch)  Planning          refused    Ended
   * Idle       refused    Planning  refused                   refused       refused         Idle              Idle       Ended
   * Running    refused    Planning  refused                   refused       refused         Running           Running    Ended
-  * Ended      refused    refused   refused                   refused       refused         Ended             refused    Ended
+  * Ended      refused    refused   refused                   refused       refused         Ended             Ended      Ended
   * }}}
   *
   * Each column is a call, and each row has the phase that follows. Where tasks are made for the batch that runs, it keeps them.
   * After a restart the last batch of the log runs again, if it was not committed: its tasks come before the first planning. A batch's tasks are asked for
   * by each action of `foreachBatch`, and later for an old plan that is looked at. A planning that found nothing yet looks again where somebody waits in
-  * `processAllAvailable()`, and may find a batch. Spark commits the batch before once all sources of the query have planned, and one of them has a batch.
+  * `processAllAvailable()`, and may find a batch. Spark commits the batch before once all sources of the query have planned, and one of them has a batch. With
+  * asynchronous progress tracking it commits the last one after the end.
   *
   * @param hadBatch       some source of the query had a batch since the last planning
   * @param isEnding       the query ends with what is there when it first plans
@@ -58,6 +59,7 @@ private[stream] final case class MicroBatchState(
     case (Planning, Planned(batch, now))                          =>
       copy(Running(Run(batch, None)), hadBatch = false, batches = batches + 1, lastBatchNanos = now)
     case (Idle | Running(_), Committed) => copy(hadBatch = true)
+    case (Ended, Committed)             => this
     case _                              =>
       throw new IllegalStateException(
         s"Spark's calls are not in order: ${call.productPrefix} while ${phase.productPrefix}"

@@ -41,7 +41,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
     def this(shards: (Int, ShardPosition)*) = this(true, shards: _*)
 
     val memory         = new MemoryBudget(_.run())
-    private val member = memory.join(1 << 20)
+    val member         = memory.join(1 << 20)
     val publishers     = mutable.Map.empty[ShardKey, ScriptedPublishers]
     val readers        = mutable.Map.empty[ShardKey, ShardReader]
     val closed         = mutable.Set.empty[ShardKey]
@@ -99,6 +99,17 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       s.bring(1, after(5), record(5, "b"))
       waiter.join(30000)
       texts shouldBe Seq("b")
+    }
+
+    it("has a shard read beyond the budget where those that no task reads hold the rest") {
+      val s     = new Setting(0 -> after(0))
+      val other = s.member.account()
+      other.take(_ => 900L << 10)(_ => ())
+      var granted = 0L
+      s.readers(shard(0)).memory.take(_ => 200L << 10)(granted = _)
+      granted shouldBe 0
+      s.feed.next(1.second) shouldBe None
+      granted shouldBe (200L << 10)
     }
 
     it("can be interrupted while it waits") {

@@ -41,7 +41,7 @@ class MicroBatchStateSpec extends AnyFunSpec with Matchers {
         FoundNothingYet(5) -> Seq(no, no, Some(Planning), no, no, no),
         NothingFound       -> Seq(no, no, Some(Idle), no, no, no),
         found              -> Seq(no, no, Some(Running(planned)), no, no, no),
-        Committed          -> Seq(no, no, no, Some(Idle), Some(Running(planned)), no),
+        Committed          -> Seq(no, no, no, Some(Idle), Some(Running(planned)), Some(Ended)),
         Stopped            -> Seq.fill(6)(Some(Ended)),
         TasksMade(made)    -> Seq(
           Some(Rerun(made)),

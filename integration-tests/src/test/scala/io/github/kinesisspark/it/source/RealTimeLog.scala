@@ -22,9 +22,10 @@ final case class LoggedRow(
 
 /** A sink in memory that takes each row when it comes. Rows have to be `shardId`, `sequenceNumber` and a text.
   *
-  * @param use may refuse a row, after it has been taken
+  * @param use   may refuse a row, after it has been taken
+  * @param atEnd of an attempt that has not failed, given whether it had rows; may fail it
   */
-final class RealTimeLog(use: LoggedRow => Unit = _ => ()) {
+final class RealTimeLog(use: LoggedRow => Unit = _ => (), private val atEnd: Boolean => Unit = _ => ()) {
   private val id     = UUID.randomUUID()
   private val logged = new ConcurrentLinkedQueue[LoggedRow]
   RealTimeLog.logs.put(id, this)
@@ -50,6 +51,7 @@ object RealTimeLog {
     private var task    = 0L
     private var batch   = 0L
     private var attempt = 0L
+    private var hasRows = false
 
     override def open(partition: Long, epoch: Long): Boolean = {
       task = partition
@@ -58,9 +60,11 @@ object RealTimeLog {
       true
     }
 
-    override def process(row: Row): Unit =
+    override def process(row: Row): Unit = {
+      hasRows = true
       logs.get(log).add(LoggedRow(batch, task, attempt, row.getString(0), BigInt(row.getString(1)), row.getString(2)))
+    }
 
-    override def close(error: Throwable): Unit = ()
+    override def close(error: Throwable): Unit = if (error == null) logs.get(log).atEnd(hasRows)
   }
 }

@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
+import org.scalatest.time.{Seconds, Span}
 import software.amazon.awssdk.core.SdkBytes
 
 import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
@@ -304,6 +305,24 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
       val log = new RealTimeLog
       inRealTime(load(stream), at, log, Endless)(_ => eventually(log.texts.sorted shouldBe bad.sorted))
     }
+  }
+
+  it("processAllAvailable() returns in real-time mode once all records were handed on") {
+    val stream = newStream(shards = 2)
+    val log    = new RealTimeLog
+    inRealTime(load(stream), checkpoint(), log, "1 second") { query =>
+      val texts = put(stream, "r", 10)
+      failAfter(Span(240, Seconds))(query.processAllAvailable())
+      log.texts.sorted shouldBe texts.sorted
+    }
+  }
+
+  it("a real-time query whose tasks fail when each batch ends says so, and not that cores are missing alone") {
+    val stream = newStream(shards = 1)
+    put(stream, "r", 1)
+    val fails = new RealTimeLog(atEnd = hasRows => if (hasRows) sys.error("as planned"))
+    val query = startRealTime(load(stream), checkpoint(), fails, "1 second")
+    failureOf(query).getMessage should include("the errors of their first attempts are in the driver's log")
   }
 
   it("a real-time query with too few cores for all sources fails with KINESIS_TOO_FEW_CORES") {
