@@ -117,6 +117,38 @@ def test_a_read_that_is_refused_for_too_long_fails_with_the_refusal(kinesis: Loc
     assert time.monotonic() - began >= 0.5
 
 
+def test_a_read_that_comes_no_further_ends(kinesis: LocalKinesis) -> None:
+    kinesis.put_records("events", [Record("key", b"x")])
+    kinesis.add_fault({"type": "emptyAnswer", "millisBehindLatest": 1000}, action="GetRecords")
+    with pytest.raises(LocalKinesisError, match=r"nothing came for 0\.5 s, though there is more \(1000 ms behind\)"):
+        kinesis.read_records("events", timeout_s=0.5)
+
+
+def test_a_read_goes_on_for_as_long_as_it_comes_further() -> None:
+    with LocalKinesis({"events": 1}, arguments=["--realistic"]) as kinesis:
+        kinesis.put_records("events", [Record("key", b"x")])
+        kinesis.advance_clock(timedelta(minutes=30))
+        kinesis.put_records("events", [Record("key", b"y")])
+        # An answer passes a minute, and five calls a second are allowed.
+        assert [record.data for record in kinesis.read_records("events", timeout_s=2)] == [b"x", b"y"]
+
+
+def test_a_record_without_a_key_is_read_with_none(kinesis: LocalKinesis) -> None:
+    stream = {"StreamName": "auto", "StreamModeDetails": {"StreamMode": "ON_DEMAND"}}
+    kinesis.client.call("CreateStream", **stream, RecordDistributionStrategy="AUTO")
+    kinesis.client.call("PutRecord", StreamName="auto", Data="eA==")
+    assert [(record.partition_key, record.data) for record in kinesis.read_records("auto")] == [(None, b"x")]
+
+
+def test_a_reset_on_a_clock_that_stands_still_names_what_is_still_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinesis_spark.local.server._RESET_S", 0.5)
+    with LocalKinesis(arguments=["--realistic", "--manual-clock"]) as kinesis:
+        kinesis.client.call("CreateStream", StreamName="events", ShardCount=1)
+        kinesis.advance_clock(timedelta(minutes=1))
+        with pytest.raises(LocalKinesisError, match=r"events at http.* are still being deleted after 0\.5 s"):
+            kinesis.reset()
+
+
 def test_the_clock_is_not_moved_back_nor_by_what_is_no_time(kinesis: LocalKinesis) -> None:
     now = kinesis.client.control("GET", "health")["nowMillis"]
     with pytest.raises(LocalKinesisError, match="advanceMillis must be a whole number of 0 at least and is -3600000"):

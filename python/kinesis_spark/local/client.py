@@ -55,14 +55,14 @@ class StoredRecord(NamedTuple):
     """A record as it is in a stream.
 
     Attributes:
-        partition_key: as it was put.
+        partition_key: as it was put; None if it was put without one.
         data: the payload.
         shard_id: where it is.
         sequence_number: grows within the shard, as a number.
         arrived: when the server took it in, in UTC.
     """
 
-    partition_key: str
+    partition_key: str | None
     data: bytes
     shard_id: str
     sequence_number: str
@@ -170,7 +170,8 @@ class KinesisClient:
         Args:
             stream: the stream's name.
             count: how many records to wait for; None takes what is there.
-            timeout_s: how long `count` records are waited for, and calls above the service's quotas are repeated.
+            timeout_s: how long `count` records are waited for, calls above the service's quotas are repeated, and a shard
+                may bring nothing though it has more.
 
         Raises:
             LocalKinesisError: if there is no such stream, or fewer records when the time is over.
@@ -178,7 +179,7 @@ class KinesisClient:
         deadline = time.monotonic() + timeout_s
         while True:
             shards = until_allowed(partial(self.shards, stream), deadline)
-            records = [record for shard in shards for record in self._read(stream, shard["ShardId"], deadline)]
+            records = [record for shard in shards for record in self._read(stream, shard["ShardId"], timeout_s)]
             if count is None or len(records) >= count:
                 return records
             if time.monotonic() > deadline:
@@ -238,7 +239,9 @@ class KinesisClient:
         self.clock_moved |= what == "clock"
         return answer
 
-    def _read(self, stream: str, shard: str, deadline: float) -> Iterator[StoredRecord]:
+    def _read(self, stream: str, shard: str, timeout_s: float) -> Iterator[StoredRecord]:
+        deadline = time.monotonic() + timeout_s
+        least_behind = float("inf")
         start = {"StreamName": stream, "ShardId": shard, "ShardIteratorType": "TRIM_HORIZON"}
         iterator = until_allowed(partial(self.call, "GetShardIterator", **start), deadline)["ShardIterator"]
         while iterator:
@@ -246,9 +249,19 @@ class KinesisClient:
             for record in answer["Records"]:
                 arrived = datetime.fromtimestamp(record["ApproximateArrivalTimestamp"], timezone.utc)
                 data = base64.b64decode(record["Data"])
-                yield StoredRecord(record["PartitionKey"], data, shard, record["SequenceNumber"], arrived)
-            caught_up = not answer["Records"] and answer.get("MillisBehindLatest", 0) == 0
-            iterator = None if caught_up else answer.get("NextShardIterator")
+                yield StoredRecord(record.get("PartitionKey"), data, shard, record["SequenceNumber"], arrived)
+            behind = answer.get("MillisBehindLatest", 0)
+            iterator = None if not answer["Records"] and behind == 0 else answer.get("NextShardIterator")
+            if answer["Records"] or behind < least_behind:
+                deadline = time.monotonic() + timeout_s
+                least_behind = min(least_behind, behind)
+            elif time.monotonic() > deadline:
+                raise LocalKinesisError(
+                    f"Reading shard {shard} of stream {stream} at {self.endpoint}: nothing came for {timeout_s:g} s, "
+                    f"though there is more ({behind} ms behind)"
+                )
+            elif iterator:
+                time.sleep(_POLL_S)
 
     def _send(self, what: str, method: str, path: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:
         if time.monotonic() - self._used > _MOST_IDLE_S:

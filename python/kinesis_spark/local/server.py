@@ -35,6 +35,8 @@ if TYPE_CHECKING:
 
 _STOP_S = 10.0
 _POLL_S = 0.1
+# Longer than the service takes to delete a stream.
+_RESET_S = 60.0
 _QUOTED_LOG_CHARACTERS = 4000
 
 
@@ -229,17 +231,28 @@ class LocalKinesis:
         self.client.control("DELETE", "faults")
 
     def reset(self) -> None:
-        """Delete all streams, remove all faults and forget past calls, for the next test. The clock stays as it is."""
+        """Delete all streams, remove all faults and forget past calls, for the next test. The clock stays as it is.
+
+        Raises:
+            LocalKinesisError: if streams are still being deleted after a minute, as on a clock that stands still.
+        """
         self.clear_faults()
         deleted: set[str] = set()
+        deadline = time.monotonic() + _RESET_S
         while streams := until_allowed(lambda: self.client.call("ListStreams")["StreamNames"]):
             others = set(streams) - deleted
             for stream in others:
                 until_allowed(partial(self.client.delete_stream, stream))
             deleted |= others
-            if not others:
-                # Streams that are being deleted are still listed.
-                time.sleep(_POLL_S)
+            if others:
+                continue
+            # Streams that are being deleted are still listed.
+            if time.monotonic() > deadline:
+                raise LocalKinesisError(
+                    f"{', '.join(sorted(streams))} at {self.endpoint} are still being deleted after {_RESET_S:g} s. "
+                    "On a clock that stands still, advance it first."
+                )
+            time.sleep(_POLL_S)
         self.client.control("DELETE", "calls")
 
     def start(self) -> LocalKinesis:

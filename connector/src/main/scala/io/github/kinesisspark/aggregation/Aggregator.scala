@@ -20,7 +20,9 @@ import io.github.kinesisspark.position.Shard
   */
 final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = Limits()) {
   private val open    = new OpenShards(shards)
-  private val growing = Array.fill(open.size)(new AggregatedRecord[R])
+
+  /** By place; none where nothing waits. */
+  private val growing = new Array[AggregatedRecord[R]](open.size)
 
   def add(record: R): Vector[KinesisPut[R]] = {
     val key   = record.partitionKey.getBytes(UTF_8)
@@ -28,10 +30,10 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     if (place < 0) Vector(KinesisPut.of(record, None))
     else {
       val shard = open(place)
-      if (growing(place).addUpTo(limits.payload, record, key)) Vector.empty
+      if (addAt(place, record, key)) Vector.empty
       else {
         val its = takenAt(place, shard)
-        if (growing(place).addUpTo(limits.payload, record, key)) its
+        if (addAt(place, record, key)) its
         else its :+ KinesisPut.of(record, Some(shard))
       }
     }
@@ -42,16 +44,21 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     val puts  = Vector.newBuilder[KinesisPut[R]]
     var place = 0
     while (place < growing.length) {
-      if (!growing(place).isEmpty) puts ++= takenAt(place, open(place))
+      puts ++= takenAt(place, open(place))
       place += 1
     }
     puts.result()
   }
 
-  private def takenAt(place: Int, shard: Shard) = {
-    val put = KinesisPut.flushed(growing(place), shard)
-    growing(place) = new AggregatedRecord[R]
-    put
+  private def addAt(place: Int, record: R, key: Array[Byte]) = {
+    if (growing(place) == null) growing(place) = new AggregatedRecord[R]
+    growing(place).addUpTo(limits.payload, record, key)
+  }
+
+  private def takenAt(place: Int, shard: Shard): Vector[KinesisPut[R]] = {
+    val its = Option(growing(place))
+    growing(place) = null
+    its.fold(Vector.empty[KinesisPut[R]])(KinesisPut.flushed(_, shard))
   }
 }
 

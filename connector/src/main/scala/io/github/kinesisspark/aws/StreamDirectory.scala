@@ -151,8 +151,8 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
 
 object StreamDirectory {
 
-  /** The most that the service gives in one answer; its default is 1,000. */
-  private val PageSize = 10000
+  /** The most that the service gives in one answer. */
+  private val PageSize = 1000
 
   /** Of one stream, closed ones included. Far more than Kinesis has; a server that never ends its listing ends here. */
   private val MostShards = 1000000

@@ -9,8 +9,9 @@ import scala.util.Random
 /** A process whose time passes when a test says so, or when its one thread sleeps. What is due by then runs on that thread, in order.
   *
   * @param reading how long it takes to read the clock
+  * @param chance  what is drawn each time; left out, at random
   */
-final class VirtualTime(seed: Long = 1, reading: FiniteDuration = Duration.Zero) {
+final class VirtualTime(seed: Long = 1, reading: FiniteDuration = Duration.Zero, chance: Option[Double] = None) {
   private var nanos  = 0L
   private var number = 0L
   private val due    = mutable.PriorityQueue.empty[Due](Ordering.by[Due, (Long, Long)](d => (d.at, d.number)).reverse)
@@ -60,7 +61,7 @@ final class VirtualTime(seed: Long = 1, reading: FiniteDuration = Duration.Zero)
 
   private object ids extends Ids {
     override def uuid(): String   = random.nextLong().toHexString
-    override def chance(): Double = random.nextDouble()
+    override def chance(): Double = VirtualTime.this.chance.getOrElse(random.nextDouble())
   }
 
   private object worker extends Worker {

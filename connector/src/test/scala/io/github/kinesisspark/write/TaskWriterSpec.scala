@@ -197,17 +197,17 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   ) {
     val refused =
       RecordAnswer.Refused(RecordAnswer.Refused.Throttling, s"Rate exceeded for shard $shardId in stream events.")
-    for (seed <- 1 to 100) {
-      // The row becomes due while the writer looks at its clock.
-      val time   = new VirtualTime(seed.toLong, reading = 500.micros)
+    // Its turn comes at a multiple of 50 ms, in one of these cases between two looks at the clock.
+    for (answersAfter <- 1 to 50) {
+      val time   = new VirtualTime(reading = 500.micros, chance = Some(0.0))
       var calls  = 0
-      val writer = writerIn(time, maxCalls = 4, Linger.of(1.hour), answersAfter = 1.milli) { taken =>
+      val writer = writerIn(time, maxCalls = 4, Linger.of(1.hour), answersAfter.millis) { taken =>
         calls += 1
         if (calls == 1) taken.updated(0, refused) else taken
       }
       (0 until 501).foreach(i => writer.write(entry(i)))
       time.pass(1.second)
-      withClue(s"seed $seed: ")(writer.counts.userRecords shouldBe 501)
+      withClue(s"answered after $answersAfter ms: ")(writer.counts.userRecords shouldBe 501)
       writer.close()
     }
   }

@@ -57,7 +57,7 @@ final class Subscriptions private[testkit] (config: KinesisServerConfig, faults:
       from: ReadPosition
   ): Either[Seat.Refusal, Subscription] = {
     val now   = config.clock.millis
-    val place = places.computeIfAbsent(Subscriptions.Key(consumer.arn, shard.info.id), _ => new Place(now))
+    val place = places.computeIfAbsent(Subscriptions.Key(stream.incarnation, consumer.arn, shard.info.id), _ => new Place(now))
     val taken = place.take(now, config.enforceLimits, config.subscriptions.takeoverAfter.toMillis)(
       new Subscription(stream, consumer, shard, from, place, config, faults)
     )
@@ -69,5 +69,7 @@ final class Subscriptions private[testkit] (config: KinesisServerConfig, faults:
 }
 
 private[testkit] object Subscriptions {
-  final case class Key(consumerArn: String, shardId: String)
+
+  /** @param incarnation of the stream: one that is made anew under the name may have a consumer of the same ARN */
+  final case class Key(incarnation: Int, consumerArn: String, shardId: String)
 }

@@ -161,6 +161,13 @@ class ReshardSpec extends ServerSpec {
       an[ExpiredNextTokenException] should be thrownBy page { b => b.nextToken(first.nextToken); () }
     }
 
+    it("gives 1,000 shards at most, however many are asked for") {
+      val stream = newStream(1001)
+      val first  = await(kinesis.listShards { (b: ListShardsRequest.Builder) => b.streamName(stream).maxResults(10000); () })
+      first.shards should have size 1000
+      first.nextToken should not be null
+    }
+
     it("filters by state and by time") {
       val stream = newStream(1)
       val before = clock.instant

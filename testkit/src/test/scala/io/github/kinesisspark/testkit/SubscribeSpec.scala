@@ -40,6 +40,16 @@ class SubscribeSpec extends SubscriptionSuite {
         eventually(liveOf(arn) shouldBe empty)
       }
 
+    it("opens at once on a stream that was made anew, by a consumer of the same ARN") {
+      val stream = newStream(1)
+      val arn    = consumer(stream)
+      subscribe(arn).opened(): Unit
+      server.streams.deleteStream(stream)
+      server.streams.createStream(stream, 1)
+      consumer(stream) shouldBe arn
+      subscribe(arn).opened(): Unit
+    }
+
     it("starts at each kind of starting position") {
       val stream  = newStream(1)
       val numbers = (1 to 3).map { n =>

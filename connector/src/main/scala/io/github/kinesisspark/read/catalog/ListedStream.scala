@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.catalog
 
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.util.control.NonFatal
 
@@ -66,15 +67,32 @@ final class ListedStream private (
 
   def lineage: Lineage = knowledge.get().lineage
 
-  /** The hash keys of shards, where they are known or listed: of those past retention there is nothing left to read. */
+  /** The hash keys of shards. After a restart a listing may be older than a shard of the checkpoint: it is awaited. Of shards that the service doesn't have
+    * any more there is nothing left to read.
+    */
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] = {
-    val known = knowledge.get().hashKeys(shardIds)
-    if (known.size == shardIds.size) known
-    else {
+    awaitListed(shardIds, runtime.clock.nanos() + access.client.retries.maxDuration.toNanos)
+    knowledge.get().hashKeys(shardIds)
+  }
+
+  @tailrec private def awaitListed(shardIds: Set[String], deadline: Long): Unit = {
+    def unknown = knowledge.get().unknown(shardIds)
+    if (unknown.nonEmpty) {
       listedAt = runtime.clock.nanos()
       relist()
-      knowledge.get().hashKeys(shardIds)
+      val unlisted = unknown
+      if (unlisted.nonEmpty) gone(unlisted): Unit
     }
+    val left = unknown
+    if (left.nonEmpty)
+      if (runtime.clock.nanos() > deadline)
+        log.warn(
+          s"$arn: no listing has ${left.toVector.sorted.mkString(", ")} yet, which the service has. User records of other shards in them are not left out."
+        )
+      else {
+        runtime.waits.sleep(ListAgain)
+        awaitListed(shardIds, deadline)
+      }
   }
 
   /** Adds the children that the last answers of their parents named. */

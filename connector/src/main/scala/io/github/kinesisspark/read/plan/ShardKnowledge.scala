@@ -27,6 +27,9 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard]
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] =
     shardIds.iterator.flatMap(id => seen.get(id).map(id -> _.shard.hashKeys)).toMap
 
+  /** Those that were neither seen nor denied. */
+  def unknown(shardIds: Set[String]): Set[String] = shardIds -- seen.keySet -- gone.keySet
+
   /** @param asOf when the listing was asked for; of two, either may be newer */
   def listed(shards: Iterable[Shard], asOf: Long): ShardKnowledge = {
     def isOfLate(at: Long) = asOf - at < Patience.toNanos

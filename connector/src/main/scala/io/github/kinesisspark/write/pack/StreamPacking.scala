@@ -33,7 +33,7 @@ import io.github.kinesisspark.write.send.Entry
 private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boolean, listed: Vector[Shard]) {
   import StreamPacking._
 
-  private var shards     = listed
+  private var shards     = byId(listed)
   private var aggregator = new Aggregator[Entry](listed, limits)
 
   /** What was sent and has no answer. */
@@ -84,18 +84,18 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   def flush(): Vector[Entry] = released(aggregator.flush())
 
   /** Whether an answer that names this shard can be understood; if not, the shards are to be listed. */
-  def knows(shardId: String): Boolean = !isTrusted || shards.exists(_.id == shardId)
+  def knows(shardId: String): Boolean = !isTrusted || shards.contains(shardId)
 
   /** The stream has been resharded. */
   def relist(listed: Vector[Shard]): Unit = {
-    shards = listed
+    shards = byId(listed)
     stop()
   }
 
   /** @param record as it was given to be sent */
   def taken(record: Entry, shardId: String): Vector[Entry] = {
     val put       = sent(record)
-    val taker     = shards.find(_.id == shardId).map(_.hashKeys)
+    val taker     = shards.get(shardId).map(_.hashKeys)
     val explained = taker.exists(_.contains(record.hashKey))
     val repeated  = taker.fold(if (put.records.sizeIs > 1) put.records else Vector.empty)(put.toPutAgain)
     if (!explained && isTrusted) {
@@ -162,7 +162,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   private def planned(): Vector[Entry] = anew match {
     case Some(Anew(first, next)) if sent.isEmpty =>
       anew = None
-      aggregator = new Aggregator[Entry](if (isTrusted) shards else Nil, limits)
+      aggregator = new Aggregator[Entry](if (isTrusted) shards.values else Nil, limits)
       (first ++ next).flatMap(packed)
     case _ => Vector.empty
   }
@@ -190,6 +190,8 @@ private[write] object StreamPacking {
   private final case class Anew(first: Vector[Entry] = Vector.empty, next: Vector[Entry] = Vector.empty) {
     def and(rows: Vector[Entry]): Anew = copy(next = next ++ rows)
   }
+
+  private def byId(shards: Vector[Shard]) = shards.iterator.map(shard => shard.id -> shard).toMap
 
   private def lineOf(put: KinesisPut[Entry]) = put.shard.fold(put.records.head.hashKey.toString)(_.id)
 

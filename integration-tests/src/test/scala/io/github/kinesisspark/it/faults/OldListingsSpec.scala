@@ -1,7 +1,12 @@
 package io.github.kinesisspark.it.faults
 
+import java.time.Duration
+
 import scala.concurrent.duration.DurationInt
 
+import software.amazon.awssdk.core.SdkBytes
+
+import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
 import io.github.kinesisspark.it.source.BatchLog
 import io.github.kinesisspark.testkit.{ControlPlane, KinesisServerConfig}
 
@@ -12,7 +17,7 @@ final class OldListingsSpec
     ) {
   describe("a listing that is older than the checkpoint") {
     for (tolerant <- Seq(false, true))
-      byEach(s"loses no shard and brings none again, with failOnDataLoss=${!tolerant}") { mode =>
+      byEach(s"loses no shard, brings none again, and leaves user records of other shards out, with failOnDataLoss=${!tolerant}") { mode =>
         val source = newStream(shards = 1)
         val parent = source.onlyShard().shardId
         val at     = checkpoint()
@@ -30,13 +35,26 @@ final class OldListingsSpec
         withClue("a listing that did not lag, so nothing was tested: ")(
           source.shards().map(_.shardId) shouldBe Seq(parent)
         )
+        // A producer that didn't know of the split. The KPL puts the sibling's again.
+        val keys  = kinesis.streams.shards(source.name).filter(_.isOpen).map(_.range.start).sorted
+        val own   = UserRecord("own".getBytes, "key", Some(keys.head))
+        val other = UserRecord("other".getBytes, "key", Some(keys.last))
+        val both  = Seq(own, other).foldLeft(new AggregatedRecord[UserRecord])(_.add(_)).payload
+        service.call(
+          _.putRecord(r =>
+            r.streamName(source.name).partitionKey("a").explicitHashKey(own.hashKey.toString).data(SdkBytes.fromByteArray(both))
+          )
+        ): Unit
+        val listings = kinesis.calls.count("ListShards")
         running(query, at)(log.add) { again =>
           val after = put(source, "after", 40)
-          eventually((log.rows.size >= 120 || !again.isActive) shouldBe true)
+          eventually(kinesis.calls.count("ListShards") should be > listings + 3)
+          serverClock.advance(Duration.ofMinutes(1))
+          eventually((log.rows.size >= 121 || !again.isActive) shouldBe true)
           again.exception shouldBe None
-          log.texts.toSet should contain allElementsOf after
+          log.texts.toSet should contain allElementsOf after :+ "own"
         }
-        log.texts should have size 120
+        log.texts should have size 121
       }
   }
 }

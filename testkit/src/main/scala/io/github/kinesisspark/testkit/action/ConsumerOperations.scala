@@ -43,7 +43,7 @@ private[testkit] object ConsumerOperations {
   }
 
   private def list(request: Request): Outcome = {
-    val limit  = request.fields.int("MaxResults").fold(Quota.ListConsumersMaxResults)(maxResults(request, _))
+    val limit  = request.page("MaxResults", Quota.ListConsumersPage)
     val stream = request.stream
     val after  = request.fields.text("NextToken").map { token =>
       request.continued(ConsumerPage.decode(token).filter(_.streamArn == stream.arn)).after
@@ -60,9 +60,6 @@ private[testkit] object ConsumerOperations {
 
   // One that is gone may still be listed beside its namesake. '/' is below all that names have.
   private def placeOf(consumer: Consumer): String = s"${consumer.name}/${consumer.arn}"
-
-  private def maxResults(request: Request, count: Int): Int =
-    request.bounded("maxResults", count, 1, Quota.ListShardsMaxResults)
 
   /** The consumer by its ARN, or by its name and its stream's ARN. */
   private def consumerOf(request: Request): (Stream, Consumer) = {

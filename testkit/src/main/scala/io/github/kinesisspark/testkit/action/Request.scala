@@ -63,6 +63,10 @@ final private[testkit] class Request(
     known
   }
 
+  /** How many results a page has, as the call asks and at most as many as the service gives. */
+  def page(member: String, most: Int): Int =
+    fields.int(member).fold(most)(bounded(member.head.toLower +: member.tail, _, 1, Quota.PageMaxAsked).min(most))
+
   /** A number within bounds. */
   def bounded(member: String, value: Int, low: Int, high: Int): Int = {
     Request.checkAtLeast(member, value, low)

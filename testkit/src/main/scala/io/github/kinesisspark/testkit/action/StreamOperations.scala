@@ -72,10 +72,8 @@ private[testkit] object StreamOperations {
 
   private def describe(request: Request): Outcome = {
     val stream = request.stream
-    val limit  = request.fields
-      .int("Limit")
-      .fold(Quota.DescribeStreamDefaultShards)(request.bounded("limit", _, 1, Quota.DescribeStreamMaxShards))
-    val after = request.fields.text("ExclusiveStartShardId")
+    val limit  = request.page("Limit", Quota.DescribeStreamPage)
+    val after  = request.fields.text("ExclusiveStartShardId")
     val known =
       if (stream.status == StreamStatus.Creating) Vector.empty
       else ShardFilter.select(stream.listed(request.now).shards, ShardFilter.FromTrimHorizon, stream.horizon)
@@ -98,9 +96,7 @@ private[testkit] object StreamOperations {
   }
 
   private def list(request: Request): Outcome = {
-    val limit = request.fields
-      .int("Limit")
-      .fold(Quota.ListStreamsDefaultResults)(request.bounded("limit", _, 1, Quota.ListStreamsMaxResults))
+    val limit = request.page("Limit", Quota.ListStreamsPage)
     val after = request.fields.text("NextToken").orElse(request.fields.text("ExclusiveStartStreamName"))
     val rest  = request.streams.all.filter(s => after.forall(s.name > _))
     val page  = rest.take(limit)

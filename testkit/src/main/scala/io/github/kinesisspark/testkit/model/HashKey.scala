@@ -34,9 +34,9 @@ final case class HashRange(start: BigInt, end: BigInt) {
 object HashRange {
   val all: HashRange = HashRange(HashKey.min, HashKey.max)
 
-  /** `count` ranges of one size (the last takes the rest), as the service makes for a new stream. */
+  /** `count` ranges of one size, to a hash key, as the service makes for a new stream. Twice as many have the same borders between them. */
   def uniform(count: Int): Vector[HashRange] = {
-    val size = (HashKey.max + 1) / count
-    Vector.tabulate(count)(i => HashRange(size * i, if (i == count - 1) HashKey.max else size * (i + 1) - 1))
+    def border(i: Int) = (HashKey.max + 1) * i / count
+    Vector.tabulate(count)(i => HashRange(border(i), border(i + 1) - 1))
   }
 }

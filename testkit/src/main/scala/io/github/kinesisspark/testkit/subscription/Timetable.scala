@@ -22,25 +22,20 @@ final private[testkit] class Timetable(clock: ServiceClock) extends Executor wit
   }
   private val alarms               = ConcurrentHashMap.newKeySet[Alarm]
   private val moves: AutoCloseable = clock match {
-    case movable: MovableClock => movable.onMove(() => alarms.forEach(_.ringIfDue()))
+    case movable: MovableClock => movable.onMove(() => alarms.forEach(_.moved()))
     case _                     => () => ()
   }
 
   override def execute(task: Runnable): Unit = threads.execute(guarded(task))
 
-  /** Runs it once, at that time of the clock or soon after; at once if that has passed. A clock that is set back may
-    * have it run early.
+  /** Runs it once, at that time of the clock or soon after; at once if that has passed.
     *
     * @param millis milliseconds since the epoch
     */
   def at(millis: Long)(task: Runnable): Alarm = {
     val alarm = new Alarm(millis, guarded(task))
     alarms.add(alarm)
-    if (clock.runs) {
-      val ring: Runnable = () => alarm.ring()
-      alarm.planned(threads.schedule(ring, math.max(0, millis - clock.millis), TimeUnit.MILLISECONDS))
-    }
-    alarm.ringIfDue() // It may have been moved past just now.
+    alarm.moved()
     alarm
   }
 
@@ -54,9 +49,17 @@ final private[testkit] class Timetable(clock: ServiceClock) extends Executor wit
   final class Alarm private[Timetable] (val millis: Long, task: Runnable) {
     @volatile private var timer: Option[Future[_]] = None
 
-    private[Timetable] def planned(future: Future[_]): Unit = timer = Some(future)
-    private[Timetable] def ringIfDue(): Unit = if (clock.millis >= millis) { timer.foreach(_.cancel(false)); ring() }
-    private[Timetable] def ring(): Unit      = if (alarms.remove(this)) threads.execute(task)
+    /** The clock is at another time. */
+    private[Timetable] def moved(): Unit = synchronized {
+      timer.foreach(_.cancel(false))
+      val left = millis - clock.millis
+      if (left <= 0) ring()
+      else if (clock.runs && isSet) {
+        val ringing: Runnable = () => ring()
+        timer = Some(threads.schedule(ringing, left, TimeUnit.MILLISECONDS))
+      }
+    }
+    private def ring(): Unit = if (alarms.remove(this)) threads.execute(task)
 
     /** Whether it is still to ring. */
     def isSet: Boolean = alarms.contains(this)

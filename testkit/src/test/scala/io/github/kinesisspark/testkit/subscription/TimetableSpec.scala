@@ -54,6 +54,14 @@ class TimetableSpec extends AnyFunSpec with Matchers with Eventually with Before
     eventually(far.rung.get shouldBe 1)
   }
 
+  it("an alarm on a shifted clock rings in time after the clock was advanced to shortly before") {
+    val clock = ServiceClock.shifted()
+    val bell  = new Bell
+    on(clock).at(clock.millis + 3600000)(bell)
+    clock.advance(Duration.ofMillis(3599500))
+    eventually(bell.rung.get shouldBe 1)
+  }
+
   it("an alarm for a past time rings at once, and a cancelled one never") {
     val clock     = ManualClock()
     val time      = on(clock)
