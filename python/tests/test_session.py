@@ -22,7 +22,7 @@ pytestmark = pytest.mark.jvm
 
 def run_python(script: str, *arguments: str) -> str:
     """Runs a script in a process of its own, because a JVM's class path is fixed once for all tests here."""
-    return output([sys.executable, "-c", textwrap.dedent(script), *arguments], timeout_s=600)
+    return output([sys.executable, "-c", textwrap.dedent(script), *arguments], timeout_s=1200)
 
 
 def test_a_session_of_the_builder_has_the_connector(spark: SparkSession) -> None:
@@ -106,7 +106,7 @@ def spark_submit(*arguments: str, program: Path, environment: dict[str, str] | N
 
         command[0] = str(Path(pyspark.__file__).parent / "bin" / "spark-submit")
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, **(environment or {})}
-    return output(command, timeout_s=180, environment=environment)
+    return output(command, timeout_s=600, environment=environment)
 
 
 def test_a_session_of_spark_submit_keeps_its_jars(tmp_path: Path, other_jar: Path) -> None:
@@ -272,7 +272,7 @@ SESSIONS_IN_TURN = """
         first = read_stream(spark, options).writeStream.foreachBatch(into(of_checkpoint))
         second = read_stream(spark.newSession(), options).writeStream.foreachBatch(into(of_all))
         queries = [first.option("checkpointLocation", checkpoint).start(), second.start()]
-        end = time.monotonic() + 180
+        end = time.monotonic() + 300
         while len(of_checkpoint) < 20 or len(of_all) < 20 * (turn + 1):
             reached = len(of_checkpoint), len(of_all)
             assert time.monotonic() < end, (reached, [query.status for query in queries], stacks(spark._jvm))

@@ -219,7 +219,7 @@ def test_commands_of_a_page_run(aws: LocalKinesis, tmp_path: Path, page: str) ->
         name, command, *arguments = line.split()
         call = [name, command, *arguments, "--endpoint", aws.endpoint]
         done = subprocess.run(
-            call, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+            call, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
         )
         assert done.returncode == 0, (line, done.stdout, done.stderr)
         assert done.stdout

@@ -60,7 +60,7 @@ class ClusterProgram:
         assert self._process.stdin is not None
         self._process.stdin.close()
         outcome = self._said()
-        assert self._process.wait(60) == 0
+        assert self._process.wait(180) == 0
         return outcome
 
     def kill(self) -> None:

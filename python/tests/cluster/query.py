@@ -165,6 +165,8 @@ def latest_progress(spark: SparkSession, query: StreamingQuery) -> dict[str, obj
     failure = query.exception()
     return {
         "jobs": spark.sparkContext._jsc.sc().dagScheduler().numTotalJobs(),
+        # The driver is one of those.
+        "executors": spark.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1,
         "active": query.isActive,
         "failure": str(failure) if failure else None,
         "metrics": [dict(p["sources"][0]["metrics"]) for p in progress],

@@ -102,7 +102,7 @@ class ServerLog:
         wait_until(
             lambda: has_settled() and (not self._is_fan_out or self._is_subscribed_once()),
             f"one reader for each shard, and no more calls than its own in {_IDLE_WINDOW_S} s",
-            timeout_s=120,
+            timeout_s=300,
         )
 
     def _is_subscribed_once(self) -> bool:

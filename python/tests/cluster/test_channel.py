@@ -16,6 +16,8 @@ from .waiting import wait_until
 
 pytestmark = pytest.mark.jvm
 
+EXECUTORS = 2
+
 # Long enough for ten plannings of an idle query.
 IDLE_S = 5
 
@@ -39,9 +41,9 @@ def test_an_idle_query_starts_no_spark_job_and_a_batch_starts_only_its_own(
     with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:
         texts = put(stream, "first", 100)
         wait_until(lambda: len(query.written()) == len(texts), "the first records")
-        query.two_executors()
+        wait_until(lambda: query.do("progress")["executors"] == EXECUTORS, "two executors that Spark has")
         # Executors that come after the first planning are connected by a job.
-        wait_until(lambda: jobs_of_an_idle_query(query) == 0, "a query that starts no job", timeout_s=60)
+        wait_until(lambda: jobs_of_an_idle_query(query) == 0, "a query that starts no job", timeout_s=180)
         jobs, batches = query.do("progress")["jobs"], query.batches()
         texts += put(stream, "second", 100)
         wait_until(lambda: len(query.written()) == len(texts), "the second records")

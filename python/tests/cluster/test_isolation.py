@@ -88,7 +88,7 @@ def copied(streams: LocalKinesis, command: list[str], folder: Path, **more: str)
         "SINK_OPTIONS": json.dumps(dict(streams.sink_options("copies").to_dict())),
         **more,
     }
-    printed = output([*command, str(HERE / "own_libraries.py")], timeout_s=240, environment=environment, folder=folder)
+    printed = output([*command, str(HERE / "own_libraries.py")], timeout_s=600, environment=environment, folder=folder)
     assert f"copies: {len(texts)}" in printed
     made = [record.data.decode() for record in streams.read_records("copies")]
     assert sorted(json.loads(text)["text"] for text in made) == sorted(texts)
@@ -172,7 +172,7 @@ def attempts(streams: LocalKinesis, folder: Path, settings: dict[str, str]) -> d
         "OPTIONS": json.dumps(dict(streams.options("events").to_dict())),
         "SINK_OPTIONS": json.dumps(dict(streams.sink_options("copies").to_dict())),
     }
-    said = output(command, timeout_s=240, environment=environment, folder=folder).splitlines()
+    said = output(command, timeout_s=600, environment=environment, folder=folder).splitlines()
     return {row["attempt"]: row["error"] for row in map(json.loads, (line for line in said if line.startswith("{")))}
 
 

@@ -51,6 +51,6 @@ def test_a_program_submitted_with_packages_and_the_wheel_reads_a_stream(stream: 
     ]
     environment = {name: text for name, text in os.environ.items() if not name.startswith("PY")}
     environment |= {"SPARK_HOME": str(SPARK), "OPTIONS": json.dumps(dict(stream.options("events").to_dict()))}
-    printed = output(command, timeout_s=240, environment=environment, folder=tmp_path)
+    printed = output(command, timeout_s=600, environment=environment, folder=tmp_path)
     assert "records: 100" in printed
     assert re.search(r"package: .*\.whl/kinesis_spark/__init__\.py", printed), printed

@@ -28,6 +28,10 @@ pytestmark = pytest.mark.jvm
 QUIET_BEFORE_S = 30
 QUIET_AFTER_S = 25
 
+# Beside an executor that stands still. It is lost for Spark after 120 s, and its shards move then in any case: this is
+# less.
+MOVED_WITHIN_S = 90
+
 Paused = Literal["driver", "executor"]
 BOTH: tuple[Paused, ...] = ("driver", "executor")
 
@@ -127,7 +131,7 @@ def test_shards_of_one_of_two_executors_that_stands_still_are_read_by_the_other_
         quiet_until(put + QUIET_BEFORE_S)
         with stopped(executors[0]):
             paused = time.time()
-            queries.assert_reading(paused)
+            queries.assert_reading(paused, MOVED_WITHIN_S)
             assert all(queries.newest_subscription(name) > paused for name in names if name.endswith("efo"))
             quiet_until(paused + pause_s)
         quiet_until(time.time() + QUIET_AFTER_S)

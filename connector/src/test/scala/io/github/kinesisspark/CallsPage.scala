@@ -40,7 +40,9 @@ private object CallsPage {
   private def readers(idle: FiniteDuration) = idle.toMillis / PollingPace.IdleOfEach.toMillis
 
   private val reading = Seq(
-    row(DescribeStreamSummary)(Driver, "ListedStream")("once for each stream when a query or a batch read starts, and when a reader finds its stream, shard or consumer gone"),
+    row(DescribeStreamSummary)(Driver, "ListedStream")(
+      "once for each stream when a query or a batch read starts, and when a reader finds its stream, shard or consumer gone"
+    ),
     row(ListShards)(Driver, "ListedStream")(
       s"a few times when a query or a batch read starts; every ${option(SourceOptions.shardDiscoveryInterval)} while batches are planned; " +
         s"when a shard has ended and its children are unknown, no sooner than ${shown(ListedStream.ListAgain)} after the listing before"

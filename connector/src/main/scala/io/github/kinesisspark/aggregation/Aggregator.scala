@@ -19,7 +19,7 @@ import io.github.kinesisspark.position.Shard
   * @param shards the stream's; those that are closed take nothing in and don't count
   */
 final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = Limits()) {
-  private val open    = new OpenShards(shards)
+  private val open = new OpenShards(shards)
 
   /** By place; none where nothing waits. */
   private val growing = new Array[AggregatedRecord[R]](open.size)

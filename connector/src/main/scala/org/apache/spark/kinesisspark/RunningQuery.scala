@@ -116,7 +116,7 @@ object RunningQuery {
     * @param partitions of a shuffle whose operator doesn't say how many it has
     */
   private[spark] def shuffleTasks(plan: LogicalPlan, partitions: Int): Int = plan.collect {
-    case node: RepartitionOperation if node.isStreaming      => if (node.shuffle) node.numPartitions else 0
+    case node: RepartitionOperation if node.isStreaming       => if (node.shuffle) node.numPartitions else 0
     case node if node.isStreaming && Shuffling(node.nodeName) => partitions
   }.sum
 

@@ -1,26 +1,27 @@
 package io.github.kinesisspark.aws
 
 import java.time.Instant
-import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, TimeUnit}
+import java.util.concurrent.CompletableFuture
 
 import scala.collection.mutable
 import scala.concurrent.duration._
 
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsProvider, AwsSessionCredentials}
 import software.amazon.awssdk.identity.spi.ResolveIdentityRequest
 
-/** Credentials that are resolved when the test says so, on a clock of the test's own. */
-class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
+import io.github.kinesisspark.runtime.VirtualTime
+
+/** Credentials that are resolved when the test says so, in time that passes when it says so. */
+class CredentialsCacheSpec extends AnyFunSpec with Matchers {
   import CredentialsCacheSpec._
-  implicit override def patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 5.millis)
 
   private final class World(patience: FiniteDuration = CredentialsCache.Patience) {
-    private val began       = Instant.now.toEpochMilli
-    private var now         = 0L
-    private val resolutions = new ConcurrentLinkedQueue[Runnable]
+    private val time = new VirtualTime
+    import time.runtime
+
+    private val resolutions = mutable.Queue.empty[Runnable]
     private var resolved    = 0
 
     /** What the provider does besides, at each resolution. */
@@ -44,13 +45,14 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
       new Credentials(provider, Seq(() => closed += 1))
     }
 
-    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.add(_): Unit, patience)(
-      FakeTime.runtime(() => began + now / 1000000, _ => ())
-    )
+    val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.enqueue(_): Unit, patience)
 
-    def pass(time: FiniteDuration): Unit = now += time.toNanos
+    def pass(span: FiniteDuration): Unit = time.pass(span)
     def resolutionsUnderWay: Int         = resolutions.size
-    def resolve(): Unit                  = resolutions.remove().run()
+    def resolve(): Unit                  = resolutions.dequeue().run()
+
+    /** By the clock of this world. */
+    def after(span: FiniteDuration): Instant = Instant.ofEpochMilli(runtime.clock.millis() + span.toMillis)
 
     /** A call through the cache; it is in `made` once it is made. */
     def call(): CompletableFuture[String] = cache.before { () =>
@@ -105,7 +107,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
 
     it("never uses credentials past their expiry") {
       val world = new World
-      world.expires = Some(Instant.now.plusSeconds(30))
+      world.expires = Some(world.after(30.seconds))
       world.call()
       world.resolve()
       world.pass(29.seconds)
@@ -186,11 +188,16 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
       world.call()
       world.resolve()
       world.script = () => ()
-      val calls = Seq.fill(50)(world.call())
+      val calls = Seq.fill(50) {
+        val call = world.call()
+        world.pass(10.millis)
+        call
+      }
+      world.pass(499.millis)
       world.resolutionsUnderWay shouldBe 0
       calls.exists(_.isDone) shouldBe false
-      // The second is of real time.
-      eventually(world.resolutionsUnderWay shouldBe 1)
+      world.pass(1.milli)
+      world.resolutionsUnderWay shouldBe 1
       world.resolve()
       world.keys shouldBe Seq.fill(50)("key-2")
     }
@@ -198,11 +205,13 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
     it(
       "fails with the credentials' name when they don't come in time, while the next call waits for the same resolution"
     ) {
-      // The limit is in real time.
-      val world = new World(patience = 50.millis)
+      val world = new World
       val first = world.call()
-      the[Exception] thrownBy first.get(10, TimeUnit.SECONDS) should have message
-        s"${classOf[CredentialsTimeout].getName}: profile 'dev' gave no credentials within 0 s"
+      world.pass(CredentialsCache.Patience - 1.milli)
+      first.isDone shouldBe false
+      world.pass(1.milli)
+      the[Exception] thrownBy first.getNow("none") should have message
+        s"${classOf[CredentialsTimeout].getName}: profile 'dev' gave no credentials within 30 s"
       world.call()
       world.resolutionsUnderWay shouldBe 1
       world.resolve()
@@ -212,7 +221,7 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers with Eventually {
     it(
       "makes another provider when a resolution takes longer than five minutes, and closes the first when it returns"
     ) {
-      val world = new World
+      val world = new World(patience = 10.minutes)
       world.script = () => {
         world.script = () => ()
         world.pass(5.minutes + 1.milli)

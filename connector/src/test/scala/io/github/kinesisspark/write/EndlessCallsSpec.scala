@@ -64,7 +64,7 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
         writers = WriterRuntime.ofJvm
       )
       writer.write(new Entry(stream, "key", None, new Array[Byte](10), RowId("run", 0, 0)))
-      Await.result(Future(intercept[KinesisException](writer.flush()))(ExecutionContext.global), 30.seconds)
+      Await.result(Future(intercept[KinesisException](writer.flush()))(ExecutionContext.global), 2.minutes)
     }
   }
 

@@ -392,7 +392,7 @@ object Baton {
     * @param blockedLooks looks of the watchdog, one each 100 ms, that find the thread with the baton blocked
     * @param busyLooks    the same for one that runs
     */
-  final case class Limits(turnsAtOnce: Int = 200000, blockedLooks: Int = 50, busyLooks: Int = 200)
+  final case class Limits(turnsAtOnce: Int = 200000, blockedLooks: Int = 150, busyLooks: Int = 200)
 
   private val LookMillis  = 100L
   private val EndMillis   = 500L

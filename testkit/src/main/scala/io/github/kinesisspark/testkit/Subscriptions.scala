@@ -57,7 +57,8 @@ final class Subscriptions private[testkit] (config: KinesisServerConfig, faults:
       from: ReadPosition
   ): Either[Seat.Refusal, Subscription] = {
     val now   = config.clock.millis
-    val place = places.computeIfAbsent(Subscriptions.Key(stream.incarnation, consumer.arn, shard.info.id), _ => new Place(now))
+    val place =
+      places.computeIfAbsent(Subscriptions.Key(stream.incarnation, consumer.arn, shard.info.id), _ => new Place(now))
     val taken = place.take(now, config.enforceLimits, config.subscriptions.takeoverAfter.toMillis)(
       new Subscription(stream, consumer, shard, from, place, config, faults)
     )

@@ -66,7 +66,7 @@ class MainSpec extends AnyFunSpec with Matchers {
     )
     val process = new ProcessBuilder(command.asJava).inheritIO().start()
     try {
-      process.waitFor(60, TimeUnit.SECONDS) shouldBe true
+      process.waitFor(180, TimeUnit.SECONDS) shouldBe true
       process.exitValue shouldBe 0
     } finally process.destroyForcibly()
   }
@@ -99,7 +99,7 @@ class MainSpec extends AnyFunSpec with Matchers {
     val pid    = Source.fromInputStream(starter.start().getInputStream).getLines().next().toLong
     val server = ProcessHandle.of(pid)
     try {
-      server.ifPresent { process => process.onExit.get(60, TimeUnit.SECONDS); () }
+      server.ifPresent { process => process.onExit.get(180, TimeUnit.SECONDS); () }
       Files.exists(portFile) shouldBe true
     } finally server.ifPresent { process => process.destroyForcibly(); () }
   }

@@ -163,7 +163,9 @@ class ReshardSpec extends ServerSpec {
 
     it("gives 1,000 shards at most, however many are asked for") {
       val stream = newStream(1001)
-      val first  = await(kinesis.listShards { (b: ListShardsRequest.Builder) => b.streamName(stream).maxResults(10000); () })
+      val first  = await(kinesis.listShards { (b: ListShardsRequest.Builder) =>
+        b.streamName(stream).maxResults(10000); ()
+      })
       first.shards should have size 1000
       first.nextToken should not be null
     }

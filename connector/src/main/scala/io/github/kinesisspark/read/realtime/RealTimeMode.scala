@@ -72,7 +72,9 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
       )
     val completed = complete(now, end, reads, begun)
     val hasMoved  =
-      now.planning.hasNewStreams || begun.nonEmpty || moved.exists { case (shard, to) => !now.planning.reading.get(shard).contains(to) }
+      now.planning.hasNewStreams || begun.nonEmpty || moved.exists { case (shard, to) =>
+        !now.planning.reading.get(shard).contains(to)
+      }
     happened(Ends(isStarved = unasked.nonEmpty, runtime.clock.nanos() - now.nanos))
     // Spark takes another end for news, which processAllAvailable() waits for the end of.
     offsets.remember(if (hasMoved || retention.isDue(now.planning.start, completed)) completed else now.planning.start)

@@ -41,10 +41,10 @@ private[realtime] final class RealTimePartitionReader(
 ) extends SupportsRealTimeRead[InternalRow] {
   import executor.runtime
 
-  private val placed = partition.executor.flatMap(e => executor.pools.placedOn(e.id, config))
-  private val pool   = placed.getOrElse(executor.pools.ofTask(config))
-  private val isRepeated       = Option(TaskContext.get()).exists(_.attemptNumber() > 0)
-  private val feed             = Closing.unlessMade(leavePool()) {
+  private val placed     = partition.executor.flatMap(e => executor.pools.placedOn(e.id, config))
+  private val pool       = placed.getOrElse(executor.pools.ofTask(config))
+  private val isRepeated = Option(TaskContext.get()).exists(_.attemptNumber() > 0)
+  private val feed       = Closing.unlessMade(leavePool()) {
     new TaskFeed(partition.shards, ChildHandover(partition.ended, begun = partition.known), isRepeated, follow)
   }
   private var isAsked          = false
@@ -103,8 +103,9 @@ private final class NothingReader extends SupportsRealTimeRead[InternalRow] {
   override def nextWithTimeout(startTimeMs: JLong, timeoutMs: JLong): RecordStatus = nextWithTimeout(timeoutMs)
   def nextWithTimeout(@unused timeoutMs: JLong): RecordStatus = RecordStatus.newStatusWithoutArrivalTime(false)
 
-  override def getOffset: PartitionOffset = RealTimeProgress(Vector.empty, executor = None, isAsked = true, isRepeated = false)
-  override def next(): Boolean            = false
-  override def get(): InternalRow         = throw new NoSuchElementException("the first real-time batch has no rows")
-  override def close(): Unit              = ()
+  override def getOffset: PartitionOffset =
+    RealTimeProgress(Vector.empty, executor = None, isAsked = true, isRepeated = false)
+  override def next(): Boolean    = false
+  override def get(): InternalRow = throw new NoSuchElementException("the first real-time batch has no rows")
+  override def close(): Unit      = ()
 }

@@ -11,7 +11,9 @@ import io.github.kinesisspark.Generators.shardId
 import io.github.kinesisspark.read.reader.{MemoryStream, ResolvedPublisher}
 import io.github.kinesisspark.runtime.FastRuntime
 
-/** Drivers and executors that stand still or don't reach each other, in one JVM and in time that passes 20 times faster: a minute takes three seconds. */
+/** Drivers and executors that stand still or don't reach each other, in one JVM and in time that passes 20 times faster: a minute takes three seconds where
+  * the machine is free.
+  */
 class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
   import LivenessSpec._
 
@@ -27,10 +29,10 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
             val still = if (who == "driver") cluster.process else cluster.own.head.process
             still.pause()
             if (who == "driver") eventually(cluster.own.head.holds shouldBe false)
-            else Thread.sleep((100.seconds / Speed).toMillis)
+            else world.pass(100.seconds)
             still.resume()
             world.put(0)
-            cluster.readUntil(Begin.size + 1, 20.seconds) shouldBe world.service.texts.sorted
+            cluster.readUntil(Begin.size + 1) shouldBe world.service.texts.sorted
           }
         }
     }
@@ -46,12 +48,12 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
             cluster.batch(meanwhile = {
               still.pause()
               if (who == "driver") eventually(cluster.own.head.holds shouldBe false)
-              else Thread.sleep((100.seconds / Speed).toMillis)
+              else world.pass(100.seconds)
               still.resume()
               eventually((0 until Shards).forall(cluster.own.head.reads) shouldBe true)
             })
             world.put(1)
-            cluster.readUntil(Begin.size + 2, 20.seconds) shouldBe world.service.texts.sorted
+            cluster.readUntil(Begin.size + 2) shouldBe world.service.texts.sorted
           }
         }
     }
@@ -116,8 +118,8 @@ class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
           cluster.catchUp()
           val lost = cluster.home(0).get
           cluster.isolate(lost)
-          val end = (100.seconds / Speed).fromNow
-          while (end.hasTimeLeft()) {
+          val end = world.now + 100.seconds
+          while (world.now < end) {
             world.put(0)
             cluster.readUntil(world.service.texts.size) shouldBe world.service.texts.sorted
           }
@@ -222,6 +224,11 @@ object LivenessSpec {
       puts += 1
       service.put(shardId(shard), s"later-$puts")
     }
+
+    /** By the clock of the service. */
+    def now: FiniteDuration = runtime.clock.nanos().nanos
+
+    def pass(span: FiniteDuration): Unit = runtime.waits.sleep(span)
 
     def close(): Unit = {
       network.heal()

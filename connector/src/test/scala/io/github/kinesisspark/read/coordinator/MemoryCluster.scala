@@ -113,9 +113,16 @@ final class MemoryCluster(
     at = end
   }
 
-  /** Batches until there are so many records, or the time is over. */
-  def readUntil(records: Int, within: FiniteDuration = 1.minute): Vector[String] = {
-    val deadline = within.fromNow
+  /** Waits until all executors are connected. A planning waits for the first one, and two seconds at most for the others. */
+  def connect(): Unit = driver.endpoint(this).foreach { end =>
+    end.keep(source, session)
+    val deadline = 1.minute.fromNow
+    while (end.answering(executors(), session).size < size && deadline.hasTimeLeft()) Thread.sleep(10)
+  }
+
+  /** Batches until there are so many records, or a minute is over. */
+  def readUntil(records: Int): Vector[String] = {
+    val deadline = 1.minute.fromNow
     while (read.size < records && deadline.hasTimeLeft()) batch()
     read.sorted
   }

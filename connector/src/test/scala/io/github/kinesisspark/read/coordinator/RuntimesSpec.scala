@@ -37,6 +37,7 @@ class RuntimesSpec extends AnyFunSpec with Matchers {
       val one   = cluster("one", 2)
       val other = cluster("other", 1)
       try {
+        one.connect()
         one.readUntil(All.size) shouldBe All
         other.readUntil(All.size) shouldBe All
         one.reporting shouldBe Set("1", "2")

@@ -15,7 +15,7 @@ import software.amazon.awssdk.services.kinesis.model._
 import io.github.kinesisspark.aws.ResponseFilter
 
 class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
-  implicit override def patienceConfig: PatienceConfig = PatienceConfig(10.seconds, 5.millis)
+  implicit override def patienceConfig: PatienceConfig = PatienceConfig(60.seconds, 5.millis)
 
   private val Large = 10L << 20
 

@@ -5,23 +5,17 @@ import java.util.concurrent.CompletableFuture
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
 import scala.concurrent.duration._
-import scala.util.Using
 
-import org.scalatest.BeforeAndAfterAll
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.runtime.VirtualTime
 
 /** A polling reader whose endpoint has worked and is gone for a while. */
-class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with BeforeAndAfterAll {
-  // Ten pauses with jitter, of at most 5 s each.
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(20, Millis))
-
+class PollingOutageSpec extends AnyFunSpec with Matchers {
   private val Failures = 10
 
   /** Works once, fails, and works again. */
@@ -36,29 +30,25 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
       else super.getRecords(r)
   }
 
-  // Each outage lasts a quarter of a minute, so they take place at the same time.
   private val kinds = Map(
     "failures to find the host" -> new UnknownHostException("kinesis.test"),
     "refused connections"       -> new ConnectException("Connection refused")
   )
-  private lazy val outages = kinds.map { case (name, failure) => name -> new Outage(failure) }
-
-  private final class Outage(failure: Throwable) {
-    val scene             = new PublisherScene(new Returning(failure))
-    private val publisher = scene.polling()
-    publisher.request()
-    eventually(scene.deliveries.size shouldBe 1)
-    publisher.request()
-  }
-
-  override def afterAll(): Unit = outages.values.foreach(_.scene.close())
 
   describe("a polling reader whose endpoint has worked before") {
-    for (failures <- kinds.keys)
+    for ((failures, failure) <- kinds)
       it(s"reads on after ten $failures in a row") {
-        val scene = outages(failures).scene
-        eventually(scene.deliveries.size + scene.failures.size shouldBe 2)
+        val time      = new VirtualTime
+        val scene     = new PublisherScene(new Returning(failure))(time.runtime)
+        val publisher = scene.polling()
+        publisher.request()
+        time.pass(1.second)
+        scene.deliveries should have size 1
+        publisher.request()
+        // Ten pauses with jitter, of at most 5 s each.
+        time.pass(1.minute)
         scene.failures.map(_.getMessage) shouldBe empty
+        scene.deliveries should have size 2
       }
   }
 
@@ -68,16 +58,17 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
       refused: Set[Int] = Set.empty,
       onFirst: PublisherScene => Unit = _ => ()
   ) extends StubKinesis {
-    @volatile var waits     = 0
-    @volatile var made      = 0
-    @volatile var iterators = Vector.empty[String]
+    val time      = new VirtualTime
+    var waits     = 0
+    var made      = 0
+    var iterators = Vector.empty[String]
 
     // A second for the failures alone, instead of 15 minutes, and waits of a millisecond.
     private val retries = CallRetries(
       CallRetries.default.byCall.view.mapValues(_.copy(base = 1.milli, max = 1.milli)).toMap,
       maxDuration = 1.second
     )
-    val scene = new PublisherScene(this, retries = retries, onWaiting = () => waits += 1)
+    val scene = new PublisherScene(this, retries = retries, onWaiting = () => waits += 1)(time.runtime)
 
     override def getShardIterator(r: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
       made += 1
@@ -96,28 +87,27 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
 
   describe("a polling reader of which a call fails") {
     it("keeps its iterator, which may be far beyond the last record, until the next one fails too") {
-      val client = new Failing(Set(2, 4, 5))
-      Using.resource(client.scene) { scene =>
-        val publisher = scene.polling()
-        for (answers <- 1 to 3) {
-          publisher.request()
-          eventually(scene.deliveries should have size answers.toLong)
-        }
+      val client    = new Failing(Set(2, 4, 5))
+      val publisher = client.scene.polling()
+      for (answers <- 1 to 3) {
+        publisher.request()
+        client.time.pass(1.second)
+        client.scene.deliveries should have size answers.toLong
       }
       client.iterators shouldBe Vector("made 1", "after 1", "after 1", "after 3", "after 3", "made 2")
     }
 
     it("makes another iterator for one that is refused, also right after a failure, and ends if that is refused too") {
       for (refused <- Seq(Set(3), Set(3, 4))) {
-        val client = new Failing(Set(2), refused)
-        Using.resource(client.scene) { scene =>
-          val publisher = scene.polling()
-          publisher.request()
-          eventually(scene.deliveries should have size 1)
-          publisher.request()
-          eventually(scene.deliveries.size + scene.failures.size shouldBe 2)
-          scene.failures should have size (refused.size - 1L)
-        }
+        val client    = new Failing(Set(2), refused)
+        val publisher = client.scene.polling()
+        publisher.request()
+        client.time.pass(1.second)
+        client.scene.deliveries should have size 1
+        publisher.request()
+        client.time.pass(1.second)
+        client.scene.deliveries.size + client.scene.failures.size shouldBe 2
+        client.scene.failures should have size (refused.size - 1L)
         client.iterators shouldBe Vector("made 1", "after 1", "after 1", "made 2")
       }
     }
@@ -132,16 +122,16 @@ class PollingOutageSpec extends AnyFunSpec with Matchers with Eventually with Be
           other.get.take(_ => scene.memory.capacity)(_ => ()): Unit
         }
       )
-      Using.resource(client.scene) { scene =>
-        scene.polling().request()
-        eventually(client.waits shouldBe 1)
-        val since = System.nanoTime()
-        eventually((System.nanoTime() - since).nanos should be > 1.second)
-        other.get.giveBack(scene.memory.capacity)
-        eventually(scene.deliveries.size + scene.failures.size shouldBe 1)
-        scene.failures shouldBe empty
-        client.iterators should have size 3
-      }
+      val scene = client.scene
+      scene.polling().request()
+      client.time.pass(1.minute)
+      client.waits shouldBe 1
+      client.iterators should have size 1
+      other.get.giveBack(scene.memory.capacity)
+      client.time.pass(1.second)
+      scene.failures shouldBe empty
+      scene.deliveries should have size 1
+      client.iterators should have size 3
     }
   }
 }

@@ -5,12 +5,12 @@ import scala.concurrent.duration._
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.JvmRuntime.runtime
+import io.github.kinesisspark.JvmRuntime
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.{ConsumerArn, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
-import io.github.kinesisspark.runtime.Worker
+import io.github.kinesisspark.runtime.{Runtime, Worker}
 
 /** A publisher between a stub of the service and a sink that remembers what it is given.
   *
@@ -22,7 +22,8 @@ final class PublisherScene(
     onDelivery: () => Unit = () => (),
     retries: CallRetries = CallRetries.default,
     onWaiting: () => Unit = () => ()
-) extends AutoCloseable {
+)(implicit runtime: Runtime = JvmRuntime.runtime)
+    extends AutoCloseable {
   val memory                                       = new MemoryBudget(_.run())
   private val account                              = memory.join(64L << 20).account(onWaiting)
   @volatile var deliveries: Vector[Delivery]       = Vector.empty

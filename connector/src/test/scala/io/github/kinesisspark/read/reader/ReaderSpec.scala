@@ -16,6 +16,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.{BoundarySpacing, ReaderFailure}
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.plan.Admission.Allotment
+import io.github.kinesisspark.runtime.VirtualTime
 
 class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
@@ -25,6 +26,9 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
 
   describe("a shard reader") {
     final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None, start: ShardPosition = after(0)) {
+      val time = new VirtualTime
+      import time.runtime
+
       val memory     = new MemoryBudget(_.run())
       val source     = memory.join(share / 3 * 4 + 4)
       val publishers = new ScriptedPublishers
@@ -83,7 +87,9 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       answered.bring(after(0))
       failed.publisher.failNotFound()
       Seq(answered, failed, silent).map(_.reader.status.isOpened) shouldBe Seq(true, true, false)
-      silent.reader.status.later(millis = 2001).isOpened shouldBe true
+      silent.time.pass(2.seconds)
+      silent.reader.status.isOpened shouldBe false
+      silent.reader.status.later(millis = 1).isOpened shouldBe true
     }
 
     it("reports news once: a first answer, records, the shard's end, a failure, a wait for memory") {
@@ -320,8 +326,12 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
       val s = new Setting(stop = Some(after(2)))
       s.reader.demand()
       s.bring(after(0))
+      s.time.pass(14.seconds)
+      s.bring(after(0))
       s.reader.status.hasLostStop shouldBe false
-      s.reader.status.copy(isOnItsWay = false).hasLostStop shouldBe true
+      s.time.pass(1.second)
+      s.bring(after(0))
+      s.reader.status.hasLostStop shouldBe true
       s.bring(after(2), record(2))
       s.reader.status.copy(isOnItsWay = false).hasLostStop shouldBe false
     }

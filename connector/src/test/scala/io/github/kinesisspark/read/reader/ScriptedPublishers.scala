@@ -3,9 +3,10 @@ package io.github.kinesisspark.read.reader
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
+import io.github.kinesisspark.runtime.Runtime
 
 /** Record publishers that deliver the records given by the test at the moment it asks. */
-final class ScriptedPublishers extends RecordPublisher.Factory {
+final class ScriptedPublishers(implicit runtime: Runtime) extends RecordPublisher.Factory {
   @volatile var opened: Vector[Scripted] = Vector.empty
 
   def last: Scripted = opened.last
@@ -24,13 +25,13 @@ final class ScriptedPublishers extends RecordPublisher.Factory {
 
     def bring(position: ShardPosition, millisBehind: Long, records: KinesisRecord*): Unit =
       sink.deliver(
-        Delivery(records.toArray, RecordTotals.of(records.toArray), position, millisBehind, System.nanoTime())
+        Delivery(records.toArray, RecordTotals.of(records.toArray), position, millisBehind, runtime.clock.nanos())
       )
 
     /** The shard's end. */
     def end(children: Vector[Shard]): Unit =
       sink.deliver(
-        Delivery(Array.empty, RecordTotals.of(Array.empty), ShardPosition.ShardEnd, 0, System.nanoTime(), children)
+        Delivery(Array.empty, RecordTotals.of(Array.empty), ShardPosition.ShardEnd, 0, runtime.clock.nanos(), children)
       )
 
     def fail(errorClass: String, reason: FailureReason = FailureReason.Other): Unit =

@@ -40,11 +40,11 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       this(failOnDataLoss, ChildHandover(Set.empty), false, shards: _*)
     def this(shards: (Int, ShardPosition)*) = this(true, shards: _*)
 
-    val memory         = new MemoryBudget(_.run())
-    val member         = memory.join(1 << 20)
-    val publishers     = mutable.Map.empty[ShardKey, ScriptedPublishers]
-    val readers        = mutable.Map.empty[ShardKey, ShardReader]
-    val closed         = mutable.Set.empty[ShardKey]
+    val memory     = new MemoryBudget(_.run())
+    val member     = memory.join(1 << 20)
+    val publishers = mutable.Map.empty[ShardKey, ScriptedPublishers]
+    val readers    = mutable.Map.empty[ShardKey, ShardReader]
+    val closed     = mutable.Set.empty[ShardKey]
 
     val feed = new TaskFeed(
       shards.map { case (n, from) => shard(n) -> from }.toVector,

@@ -26,7 +26,7 @@ import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig}
 final class HeldSubscriptionsSpec extends AnyFunSpec with Matchers with Eventually {
   private val shards = 16
 
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(30, Seconds), Span(20, Millis))
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(180, Seconds), Span(20, Millis))
 
   private def leased[A](kind: ClientKind, endpoint: URI)(body: KinesisAsyncClient => A): A =
     Using.resource(ConnectorClients.lease(endpoint, kind))(lease => body(lease.client))
@@ -41,7 +41,7 @@ final class HeldSubscriptionsSpec extends AnyFunSpec with Matchers with Eventual
             val waiting = ids.drop(1).take(held).map(new Reader(subscriptions, consumer, _, demand = 0))
             eventually(waiting.foreach(_.isOpen shouldBe true))
             val read      = new Reader(subscriptions, consumer, ids.head, demand = Long.MaxValue)
-            val isAllRead = read.done.await(30, SECONDS)
+            val isAllRead = read.done.await(180, SECONDS)
             withClue(s"of ${perShard * RecordBytes} bytes, ${read.bytes.get} came: ")(isAllRead shouldBe true)
             (read +: waiting).foreach(_.cancel())
           }

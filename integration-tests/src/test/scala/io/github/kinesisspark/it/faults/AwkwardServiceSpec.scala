@@ -37,7 +37,7 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
       .trigger(Trigger.AvailableNow())
       .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
       .start()
-    withClue("the query should have ended by itself: ")(query.awaitTermination(60000) shouldBe true)
+    withClue("the query should have ended by itself: ")(query.awaitTermination(300000) shouldBe true)
     log
   }
 

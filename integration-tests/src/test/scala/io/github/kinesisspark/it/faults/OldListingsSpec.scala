@@ -17,7 +17,9 @@ final class OldListingsSpec
     ) {
   describe("a listing that is older than the checkpoint") {
     for (tolerant <- Seq(false, true))
-      byEach(s"loses no shard, brings none again, and leaves user records of other shards out, with failOnDataLoss=${!tolerant}") { mode =>
+      byEach(
+        s"loses no shard, brings none again, and leaves user records of other shards out, with failOnDataLoss=${!tolerant}"
+      ) { mode =>
         val source = newStream(shards = 1)
         val parent = source.onlyShard().shardId
         val at     = checkpoint()
@@ -42,7 +44,10 @@ final class OldListingsSpec
         val both  = Seq(own, other).foldLeft(new AggregatedRecord[UserRecord])(_.add(_)).payload
         service.call(
           _.putRecord(r =>
-            r.streamName(source.name).partitionKey("a").explicitHashKey(own.hashKey.toString).data(SdkBytes.fromByteArray(both))
+            r.streamName(source.name)
+              .partitionKey("a")
+              .explicitHashKey(own.hashKey.toString)
+              .data(SdkBytes.fromByteArray(both))
           )
         ): Unit
         val listings = kinesis.calls.count("ListShards")

@@ -6,7 +6,9 @@ import io.github.kinesisspark.it.source.TestkitSuite
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule}
 
 final class OpenRangesSpec extends TestkitSuite {
-  private val AnswerTime = 1.second
+
+  /** So long that a busy machine has made the calls of 8 shards before the first answer. */
+  private val AnswerTime = 10.seconds
   private val InAShard   = 50
 
   /** The most calls that were under way at once, of the last call for each shard's records: the driver may have looked at them before. */

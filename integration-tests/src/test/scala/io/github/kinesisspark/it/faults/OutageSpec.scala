@@ -156,7 +156,7 @@ final class OutageSpec extends TestkitSuite(KinesisServerConfig(tlsPort = Some(0
         val ended = FaultRule(FaultEffect.ResetStream, stream = Some(stream.name))
         underFault(refused +: Option.when(mode == Mode.FanOut)(ended).toSeq: _*) {
           kinesis.streams.put(stream.name, "key", "meanwhile")
-          eventually(timeout(Span(40, Seconds))) {
+          eventually(timeout(Span(180, Seconds))) {
             query.exception shouldBe None
             metric(query, "maxMillisBehindLatest") should be >= 10000L
           }

@@ -15,7 +15,7 @@ final class ReaderThrowable(override protected val mode: Mode) extends ScriptedC
       eventually(log.rows.size shouldBe 20)
       ScriptedCredentials.during(throw error) {
         val failure = intercept[StreamingQueryException](
-          withClue("the query is alive and reads nothing: ")(query.awaitTermination(60000) shouldBe true)
+          withClue("the query is alive and reads nothing: ")(query.awaitTermination(300000) shouldBe true)
         )
         failure.getMessage should include("as planned")
       }

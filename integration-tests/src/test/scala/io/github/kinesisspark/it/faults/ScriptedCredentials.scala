@@ -30,11 +30,14 @@ object ScriptedCredentials {
   }
 }
 
-/** Queries whose credentials come from a provider of the test's. Subscriptions live 3 s, so that they ask for credentials often. */
-abstract class ScriptedCredentialsSuite(title: String)
+/** Queries whose credentials come from a provider of the test's.
+  *
+  * @param life of subscriptions: short, so that they ask for credentials often
+  */
+abstract class ScriptedCredentialsSuite(title: String, life: FiniteDuration = 3.seconds)
     extends TestkitSuite(
       KinesisServerConfig(subscriptions =
-        SubscriptionSettings(life = 3.seconds, heartbeat = 500.millis, takeoverAfter = 1.second)
+        SubscriptionSettings(life = life, heartbeat = 500.millis, takeoverAfter = 1.second)
       )
     ) {
   override def suiteName: String = s"$title by $mode"

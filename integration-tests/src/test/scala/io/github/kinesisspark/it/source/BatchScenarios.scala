@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 
 import io.github.kinesisspark.StreamPositions
-import io.github.kinesisspark.it.{KinesisTarget, TestRun, TestStream}
+import io.github.kinesisspark.it.{KinesisTarget, Patience, TestRun, TestStream}
 import io.github.kinesisspark.position.OffsetJson
 
 /** Reads ranges of streams by batch reads, AvailableNow and Trigger.Once, on every server, by polling and by fan-
@@ -52,7 +52,9 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
       use: (DataFrame, Long) => Unit
   ): StreamingQuery = {
     val query = frame.writeStream.option("checkpointLocation", at.toString).trigger(trigger).foreachBatch(use).start()
-    withClue("the query should have ended by itself: ")(query.awaitTermination(120000) shouldBe true)
+    withClue("the query should have ended by itself: ")(
+      query.awaitTermination(Patience.emulator.atMost.millisPart) shouldBe true
+    )
     query
   }
 

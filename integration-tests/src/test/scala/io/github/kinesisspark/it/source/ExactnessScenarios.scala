@@ -136,7 +136,7 @@ final class ExactnessScenarios(target: KinesisTarget, override protected val mod
         texts
       }
       val last = query()
-      eventually(timeout(Span(180, Seconds)), interval(Span(1, Seconds))) {
+      eventually(timeout(Span(400, Seconds)), interval(Span(1, Seconds))) {
         last.exception shouldBe None
         spark.read.parquet(out).count() should be >= written.size.toLong
       }

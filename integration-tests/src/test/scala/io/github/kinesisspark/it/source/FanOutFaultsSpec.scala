@@ -13,16 +13,30 @@ import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect._
 import io.github.kinesisspark.testkit.Occurrence._
 
-/** Injects faults into subscriptions: the query delivers every record once, or fails with the cause. Subscriptions
-  * live 3 s here, so that every test sees several of each shard.
+/** What suites of subscriptions share.
+  *
+  * @param life of all subscriptions to the suite's server
   */
-final class FanOutFaultsSpec
+sealed abstract class SubscriptionsOfOneLife(life: FiniteDuration)
     extends TestkitSuite(
       KinesisServerConfig(subscriptions =
-        SubscriptionSettings(life = 3.seconds, heartbeat = 500.millis, takeoverAfter = 1.second)
+        SubscriptionSettings(life = life, heartbeat = 500.millis, takeoverAfter = 1.second)
       )
     ) {
   override protected def mode: Mode = Mode.FanOut
+
+  protected def live(stream: TestStream): Vector[LiveSubscription] =
+    kinesis.subscriptions.live.filter(_.stream == stream.name)
+
+  protected def neverTwoAtOnce(stream: TestStream): Unit = kinesis.subscriptions.mostAtOnce.collect {
+    case (consumerArn, most) if consumerArn.contains(s"/${stream.name}/") => most
+  }.max shouldBe 1
+}
+
+/** Injects faults into subscriptions: the query delivers every record once, or fails with the cause. Subscriptions
+  * live 3 s here, so that every test sees several of each shard.
+  */
+final class FanOutFaultsSpec extends SubscriptionsOfOneLife(3.seconds) {
 
   private val call = Some("SubscribeToShard")
 
@@ -51,58 +65,10 @@ final class FanOutFaultsSpec
     }
   }
 
-  private def neverTwoAtOnce(stream: TestStream): Unit = kinesis.subscriptions.mostAtOnce.collect {
-    case (consumerArn, most) if consumerArn.contains(s"/${stream.name}/") => most
-  }.max shouldBe 1
-
   describe("every record is delivered once, in order, if") {
-    it("subscriptions end at the end of their life, several times") {
-      val stream   = newStream(shards = 2)
-      val log      = new BatchLog
-      val before   = kinesis.subscriptions.opened
-      val expected = Seq.newBuilder[String]
-      running(load(stream), checkpoint())(log.add) { query =>
-        for (round <- 1 to 5) {
-          expected ++= put(stream, s"round-$round", 50)
-          // Two shards, one subscription each per round.
-          eventually(kinesis.subscriptions.opened - before should be >= 2L * round)
-        }
-        eventually(log.texts.sorted shouldBe expected.result().sorted)
-        eventually(metric(query, "resubscriptions") should be >= 8L)
-        // None, if the machine doesn't stand still for most of a subscription's life.
-        metric(query, "subscriptionsFailed") should be <= 2L
-      }
-      inOrder(log)
-      neverTwoAtOnce(stream)
-    }
-
     it("subscriptions are refused because an earlier one still counts, at the start and later") {
       everyRecordOnceUnder(ServiceCode("ResourceInUseException"), First(4))
       everyRecordOnceUnder(ServiceCode("LimitExceededException"), Every(3))
-    }
-
-    it("the server frees the place of a cancelled subscription only after an hour") {
-      val stream = newStream(shards = 1)
-      val at     = checkpoint()
-      val log    = new BatchLog
-      underFault(FaultRule(PlaceHeld(1.hour), stream = Some(stream.name))) {
-        val first = put(stream, "first", 50)
-        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { _ =>
-          eventually(log.rows.size shouldBe 50)
-          // It is left in the middle of its life, not between two.
-          eventually {
-            val own = kinesis.subscriptions.live.filter(_.stream == stream.name)
-            own should have size 1
-            serverClock.millis - own.head.sinceMillis should be < 1000L
-          }
-        }
-        val second = put(stream, "second", 50)
-        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { query =>
-          eventually(metric(query, "subscriptionsRefused") should be > 0L)
-          serverClock.advance(java.time.Duration.ofHours(1))
-          eventually(log.texts.sorted shouldBe (first ++ second).sorted)
-        }
-      }
     }
 
     it("the service fails inside a subscription") {
@@ -355,7 +321,7 @@ final class FanOutFaultsSpec
         running(load(stream, "efo.deregisterOnStop" -> gone), at)(log.add)(_ =>
           eventually(log.texts.sorted shouldBe expected.result().sorted)
         )
-        eventually(kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty)
+        eventually(live(stream) shouldBe empty)
         consumerArns(stream) should have size (if (gone.toBoolean) 0 else 1)
       }
       // None was ended from the server's side for want of its consumer.
@@ -367,19 +333,18 @@ final class FanOutFaultsSpec
     it("starts after all subscriptions are cancelled") {
       val stream = newStream(shards = 8)
       val log    = new BatchLog
-      val query  = start(stream, checkpoint(), log)
+      // No time limit of the call ends the deregistration before its answer comes.
+      val query = start(stream, checkpoint(), log, "readTimeout" -> "5m")
       put(stream, "r", 100)
       eventually(log.rows.size shouldBe 100)
-      eventually(kinesis.subscriptions.live.count(_.stream == stream.name) shouldBe 8)
-      underFault(FaultRule(Delay(15.seconds), Some("DeregisterStreamConsumer"))) {
+      eventually(live(stream) should have size 8)
+      underFault(FaultRule(Delay(1.minute), Some("DeregisterStreamConsumer"))) {
         val stopping = new Thread(() => query.stop())
         stopping.start()
         eventually(kinesis.faults.hits shouldBe 1L)
         // The call has come and is held back; the server hears of the last cancellations at about the same time.
-        eventually(timeout(Span(12, Seconds)))(
-          kinesis.subscriptions.live.filter(_.stream == stream.name) shouldBe empty
-        )
-        stopping.join(120000)
+        eventually(timeout(Span(50, Seconds)))(live(stream) shouldBe empty)
+        stopping.join(300000)
         stopping.isAlive shouldBe false
       }
       eventually(consumerArns(stream) shouldBe empty)
@@ -388,4 +353,57 @@ final class FanOutFaultsSpec
 
   private def consumerArns(stream: TestStream): Seq[String] =
     service.call(_.listStreamConsumers(r => r.streamARN(stream.arn()))).consumers.asScala.map(_.consumerARN).toSeq
+}
+
+/** Subscriptions live 5 minutes here, and a test moves the service's clock to end them: none ends before it has brought an event. */
+final class LongSubscriptionsSpec extends SubscriptionsOfOneLife(LongSubscriptionsSpec.Life) {
+  import LongSubscriptionsSpec._
+
+  describe("every record is delivered once, in order, if") {
+    it("subscriptions end at the end of their life, several times") {
+      val stream   = newStream(shards = 2)
+      val log      = new BatchLog
+      val expected = Seq.newBuilder[String]
+      running(load(stream), checkpoint())(log.add) { query =>
+        for (round <- 1 to 5) {
+          expected ++= put(stream, s"round-$round", 50)
+          eventually(log.texts.sorted shouldBe expected.result().sorted)
+          // One that ends without an event counts as failed.
+          eventually(live(stream).count(_.events > 0) shouldBe 2)
+          serverClock.advance(java.time.Duration.ofMillis(Life.toMillis))
+        }
+        expected ++= put(stream, "last", 50)
+        eventually(log.texts.sorted shouldBe expected.result().sorted)
+        eventually(metric(query, "resubscriptions") should be >= 8L)
+        metric(query, "subscriptionsFailed") shouldBe 0L
+      }
+      inOrder(log)
+      neverTwoAtOnce(stream)
+    }
+
+    it("the server frees the place of a cancelled subscription only after an hour") {
+      val stream = newStream(shards = 1)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      underFault(FaultRule(PlaceHeld(1.hour), stream = Some(stream.name))) {
+        val first = put(stream, "first", 50)
+        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { _ =>
+          eventually(log.rows.size shouldBe 50)
+          eventually(live(stream) should have size 1)
+        }
+        // The server has noticed that its client has left it.
+        eventually(live(stream) shouldBe empty)
+        val second = put(stream, "second", 50)
+        running(load(stream, "efo.deregisterOnStop" -> "false"), at)(log.add) { query =>
+          eventually(metric(query, "subscriptionsRefused") should be > 0L)
+          serverClock.advance(java.time.Duration.ofHours(1))
+          eventually(log.texts.sorted shouldBe (first ++ second).sorted)
+        }
+      }
+    }
+  }
+}
+
+object LongSubscriptionsSpec {
+  private val Life = 5.minutes
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.kinesisspark.{CapturedLogs, StreamPositions}
-import io.github.kinesisspark.it.TestStream
+import io.github.kinesisspark.it.{Patience, TestStream}
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, ResetPoint}
 import io.github.kinesisspark.testkit.FaultEffect._
@@ -52,7 +52,7 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
           .trigger(Trigger.AvailableNow())
           .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
           .start()
-        query.awaitTermination(120000) shouldBe true
+        query.awaitTermination(Patience.emulator.atMost.millisPart) shouldBe true
       }
       log.texts.sorted shouldBe all.sorted
     }
@@ -229,22 +229,29 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
     def stopExpires(hasLater: Boolean = true, tolerant: Boolean = false)(check: (Try[Boolean], String) => Any): Unit = {
       val stream = newStream(shards = 1)
       put(stream, "gone", 10)
-      // The first call finds where to stop, the second is the reader's.
-      val late          = FaultRule(Delay(3.seconds), Some("GetRecords"), Some(stream.name), occurrence = After(1))
+      // The first call finds where to stop, the second is the reader's: it is refused until the records are gone.
+      val throttled     = ServiceCode("ProvisionedThroughputExceededException")
+      val refused       = FaultRule(throttled, Some("GetRecords"), Some(stream.name), occurrence = After(1))
       val log           = new BatchLog
-      val (ended, said) = withLogs(underFault(late) {
-        val query = load(stream, "failOnDataLoss" -> (!tolerant).toString).writeStream
-          .option("checkpointLocation", checkpoint().toString)
-          .trigger(Trigger.AvailableNow())
-          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-          .start()
-        eventually(kinesis.calls.count("GetShardIterator", stream.name) should be >= 2L)
-        val last   = stream.put("later")
-        val number = SequenceNumber.parse(last.sequenceNumber).get
-        val below  = if (hasLater) number else number.copy(ordinal = number.ordinal + 1)
-        kinesis.streams.trim(stream.name, last.shardId, below.toString)
+      val (ended, said) = withLogs {
+        val query = underFault(refused) {
+          val started = load(stream, "failOnDataLoss" -> (!tolerant).toString).writeStream
+            .option("checkpointLocation", checkpoint().toString)
+            .trigger(Trigger.AvailableNow())
+            .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
+            .start()
+          eventually {
+            kinesis.calls.count("GetShardIterator", stream.name) should be >= 2L
+            kinesis.faults.hits should be > 0L
+          }
+          val last   = stream.put("later")
+          val number = SequenceNumber.parse(last.sequenceNumber).get
+          val below  = if (hasLater) number else number.copy(ordinal = number.ordinal + 1)
+          kinesis.streams.trim(stream.name, last.shardId, below.toString)
+          started
+        }
         Try(query.awaitTermination(180000))
-      })
+      }
       log.texts shouldBe empty
       check(ended, said): Unit
     }
@@ -335,52 +342,79 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
   describe("a shard that passes retention while it is read") {
     it("doesn't end AvailableNow before the other shards are read") {
       // The first call finds where to stop.
-      passesRetention(Trigger.AvailableNow(), looks = 1) { (query, log, rest) =>
-        query.awaitTermination(180000) shouldBe true
-        log.texts should contain allElementsOf rest
+      passesRetention(Trigger.AvailableNow(), looks = 1) { passed =>
+        // Before anything comes of the other shard.
+        eventually((passed.said().contains("not read to the end") || !passed.query.isActive) shouldBe true)
+        passed.release()
+        passed.query.awaitTermination(180000) shouldBe true
+        passed.log.texts should contain allElementsOf passed.rest
       }
     }
 
     it("keeps no other shard from being read where the service can't be asked about it") {
-      passesRetention(Trigger.ProcessingTime(0), looks = 0) { (query, log, rest) =>
-        underFault(FaultRule(ServiceCode("LimitExceededException"), Some("ListShards"))) {
-          watchingLogs()(said => eventually(said() should include("still exist was not found out")))
-          eventually(log.texts.exists(rest.contains) shouldBe true)
-        }
-        eventually(log.texts should contain allElementsOf rest)
-        query.stop()
+      val unlisted = FaultRule(ServiceCode("LimitExceededException"), Some("ListShards"))
+      passesRetention(Trigger.ProcessingTime(0), looks = 0, Some(unlisted)) { passed =>
+        eventually(passed.said() should include("still exist was not found out"))
+        passed.release()
+        eventually(passed.log.texts.exists(passed.rest.contains) shouldBe true)
+        kinesis.faults.remove(unlisted).map(_.struck > 0L) shouldBe Vector(true)
+        eventually(passed.log.texts should contain allElementsOf passed.rest)
+        passed.query.stop()
       }
     }
 
-    /** One of two shards is split, and goes past retention once its reader has begun.
+    /** One of two shards is split, and goes past retention once the readers of both have begun. Their calls are refused until then, those of the
+      * other shard until it is released.
       *
-      * @param looks calls of the driver
-      * @param check gets the texts that are left
+      * @param looks     calls of the driver
+      * @param meanwhile another fault, which is added before the shard passes retention
       */
-    def passesRetention(trigger: Trigger, looks: Int)(check: (StreamingQuery, BatchLog, Seq[String]) => Any): Unit = {
+    def passesRetention(trigger: Trigger, looks: Int, meanwhile: Option[FaultRule] = None)(
+        check: Passed => Any
+    ): Unit = {
       val stream                = newStream(shards = 2)
       val Seq(passing, staying) = stream.openShards().map(_.shardId): @unchecked
       val at                    = readSome(stream)
       put(stream, "old", 40)
       kinesis.streams.split(stream.name, passing)
       serverClock.advance(java.time.Duration.ofHours(23))
-      val rest                                                = put(stream, "rest", 40)
-      def slow(shard: String, by: FiniteDuration, after: Int) =
-        FaultRule(Delay(by), Some("GetRecords"), Some(stream.name), Some(shard), After(after))
-      val log   = new BatchLog
-      val calls = kinesis.calls.count("GetShardIterator", stream.name, passing)
-      underFault(slow(passing, 2.seconds, after = 0), slow(staying, 4.seconds, looks)) {
+      val rest                               = put(stream, "rest", 40)
+      val throttled                          = ServiceCode("ProvisionedThroughputExceededException")
+      def refused(shard: String, after: Int) =
+        FaultRule(throttled, Some("GetRecords"), Some(stream.name), Some(shard), After(after))
+      val log           = new BatchLog
+      val (first, last) = (refused(passing, after = 0), refused(staying, looks))
+      underFault(first, last) {
         val query = load(stream, "failOnDataLoss" -> "false").writeStream
           .option("checkpointLocation", at.toString)
           .trigger(trigger)
           .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
           .start()
-        eventually(kinesis.calls.count("GetShardIterator", stream.name, passing) should be > calls)
-        serverClock.advance(java.time.Duration.ofHours(2))
-        check(query, log, rest): Unit
+        // They have their iterators.
+        eventually(kinesis.faults.list.filter(_.struck == 0) shouldBe empty)
+        meanwhile.foreach(kinesis.faults.add)
+        watchingLogs() { said =>
+          serverClock.advance(java.time.Duration.ofHours(2))
+          kinesis.faults.remove(first)
+          check(new Passed(query, log, rest, said, () => kinesis.faults.remove(last): Unit)): Unit
+        }
       }
     }
   }
+
+  /** A query. One of its two shards has gone past retention.
+    *
+    * @param rest    the texts that are left
+    * @param said    what has been logged since
+    * @param release lets the other shard be read
+    */
+  private final class Passed(
+      val query: StreamingQuery,
+      val log: BatchLog,
+      val rest: Seq[String],
+      val said: () => String,
+      val release: () => Unit
+  )
 
   /** A checkpoint of a query that has read some of the stream. */
   private def readSome(stream: TestStream): Path = {

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.it.source
 
 import java.nio.file.Files
+import java.time.Instant
 import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.concurrent.duration._
@@ -56,23 +57,30 @@ final class IdleStream(override protected val mode: Mode) extends TestkitSuite {
     .trigger(Trigger.ProcessingTime(0))
     .start()
 
-  private def durations(query: StreamingQuery): Vector[Long] =
-    query.recentProgress.iterator.filter(_.numInputRows > 0).map(_.durationMs.get("triggerExecution").toLong).toVector
+  private def batches(query: StreamingQuery): Vector[Took] = query.recentProgress.iterator
+    .filter(_.numInputRows > 0)
+    .map(p => Took(Instant.parse(p.timestamp).toEpochMilli, p.durationMs.get("triggerExecution").toLong))
+    .toVector
 
-  /** How much longer one query's batches take than the other's, by their medians. They run side by side, so that the machine is as busy for the one as
-    * for the other.
+  /** How much longer one query's batches take than those of the other that run at the same time, at the median. They run side by side, so that the
+    * machine is as busy for the one as for the other.
     */
   private def compared(without: DataFrame, beside: DataFrame): Double = {
     val (one, other)                   = (noop(without), noop(beside))
-    def settled(query: StreamingQuery) = durations(query).drop(FirstBatches)
+    def settled(query: StreamingQuery) = batches(query).drop(FirstBatches)
     try
-      eventually(timeout(Span(180, Seconds))) {
+      eventually(timeout(Span(400, Seconds))) {
         val (a, b) = (settled(one), settled(other))
         a.size.min(b.size) should be >= Batches
-        info(
-          s"$mode: batches take ${median(a)} ms beside an idle source of Spark's and ${median(b)} ms beside an idle stream"
-        )
-        median(b).toDouble / median(a)
+        val (idle, read) = (median(a.map(_.millis)), median(b.map(_.millis)))
+        info(s"$mode: batches take $idle ms beside an idle source of Spark's and $read ms beside an idle stream")
+        val ratios = for {
+          some <- b.grouped(Neighbours).toVector
+          near = a.filter(t => t.began >= some.head.began && t.began <= some.last.began)
+          if near.nonEmpty
+        } yield median(some.map(_.millis)).toDouble / median(near.map(_.millis)).max(1)
+        ratios should not be empty
+        median(ratios)(Ordering.Double.TotalOrdering)
       }
     finally Seq(one, other).foreach(_.stop())
   }
@@ -174,12 +182,20 @@ object IdleStream {
   private val FirstBatches = 20
   private val Batches      = 100
 
+  /** So many batches in a row are compared with those of the other query in the same time. */
+  private val Neighbours = 10
+
   private val MostDelay = 1.2
 
   /** Where other suites use the same cores. */
   private val MostDelayInTest = 1.5
 
-  private def median(all: Seq[Long]): Long = all.sorted.apply(all.size / 2)
+  /** @param began  in ms since 1970
+    * @param millis that the batch took
+    */
+  private final case class Took(began: Long, millis: Long)
+
+  private def median[A: Ordering](all: Seq[A]): A = all.sorted.apply(all.size / 2)
 }
 
 class IdleStreamSpec extends Suites(Mode.both.map(new IdleStream(_)): _*)

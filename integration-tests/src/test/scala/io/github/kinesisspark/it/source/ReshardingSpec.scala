@@ -6,7 +6,6 @@ import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.AtomicInteger
 
 import scala.annotation.nowarn
-import scala.concurrent.duration.DurationInt
 import scala.util.Random
 
 import org.apache.spark.sql.DataFrame
@@ -17,7 +16,7 @@ import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position.OffsetJson
 import io.github.kinesisspark.testkit.{FaultRule, KinesisServerConfig, MovableClock, ServiceClock}
-import io.github.kinesisspark.testkit.FaultEffect.{Delay, ServiceCode}
+import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
 import io.github.kinesisspark.testkit.Occurrence.After
 
 /** Reads streams that are resharded or expire, while the query runs and while it is stopped.
@@ -335,21 +334,24 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val stream = newStream(shards = 1)
         val log    = new BatchLog
         put(stream, "old", 20)
-        val delay = FaultRule(Delay(3.seconds), Some("ListShards"), Some(stream.name), occurrence = After(1))
-        val more  = Seq(rarely, "startingPosition" -> "LATEST", "failOnDataLoss" -> (!tolerant).toString)
-        running(load(stream, more: _*), checkpoint())(log.add) { query =>
-          underFault(delay) {
-            eventually(kinesis.calls.count("ListShards", stream.name) shouldBe 1)
-            split(stream, 0)
-            eventually(query.lastProgress should not be null)
-          }
-          // A second of the service's clock, by which the query begins.
-          clock.advance(Duration.ofSeconds(2))
-          val fresh = put(stream, "new", 20)
-          eventually((log.rows.size >= 20 || !query.isActive) shouldBe true)
-          query.exception shouldBe None
-          log.texts.sorted shouldBe fresh.sorted
+        // The first planning lists again, and is refused until the shard is split.
+        val refusal = ServiceCode("LimitExceededException")
+        val refused = FaultRule(refusal, Some("ListShards"), Some(stream.name), occurrence = After(1))
+        val more    = Seq(rarely, "startingPosition" -> "LATEST", "failOnDataLoss" -> (!tolerant).toString)
+        val query   = underFault(refused) {
+          val query = start(stream, checkpoint(), log, more: _*)
+          eventually(kinesis.faults.hits should be > 0L)
+          split(stream, 0)
+          query
         }
+        eventually(query.lastProgress should not be null)
+        // A second of the service's clock, by which the query begins.
+        clock.advance(Duration.ofSeconds(2))
+        val fresh = put(stream, "new", 20)
+        eventually((log.rows.size >= 20 || !query.isActive) shouldBe true)
+        query.exception shouldBe None
+        log.texts.sorted shouldBe fresh.sorted
+        query.stop()
       }
   }
 
@@ -373,7 +375,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         }
         log.add(batch, id)
       }
-      query.awaitTermination(60000) shouldBe true
+      query.awaitTermination(300000) shouldBe true
       log.texts.sorted shouldBe (before ++ late).sorted
     }
   }
@@ -433,15 +435,14 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val parent = stream.onlyShard().shardId
         val log    = new BatchLog
         put(stream, "gone", 20)
-        val delay         = FaultRule(Delay(3.seconds), Some("GetShardIterator"), Some(stream.name), Some(parent))
-        val (query, late) = underFault(delay) {
+        val refusal       = ServiceCode("ProvisionedThroughputExceededException")
+        val refused       = FaultRule(refusal, Some("GetShardIterator"), Some(stream.name), Some(parent))
+        val (query, late) = underFault(refused) {
           val query = startToEnd(stream, log, trigger, "startingPosition" -> begin)
           eventually(kinesis.faults.hits should be > 0L)
           split(stream, 0)
           clock.advance(Duration.ofHours(49))
-          val late = put(stream, "late", 20)
-          eventually(kinesis.calls.count("GetShardIterator", stream.name, parent) should be > 0L)
-          (query, late)
+          (query, put(stream, "late", 20))
         }
         endsWith(query, log, late)
       }
@@ -456,7 +457,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         .start()
 
     def endsWith(query: StreamingQuery, log: BatchLog, expected: Seq[String]): Unit = {
-      query.awaitTermination(60000) shouldBe true
+      query.awaitTermination(300000) shouldBe true
       query.exception shouldBe None
       log.texts.sorted shouldBe expected.sorted: Unit
     }

@@ -13,7 +13,7 @@ private[testkit] object ListShards {
   val all: Map[String, Operation] = Map("ListShards" -> list _)
 
   private def list(request: Request): Outcome = {
-    val limit = request.page("MaxResults", Quota.ListShardsPage)
+    val limit                         = request.page("MaxResults", Quota.ListShardsPage)
     val (stream, filter, after, asOf) = request.fields.text("NextToken") match {
       case Some(token) =>
         val page = continued(request, token)

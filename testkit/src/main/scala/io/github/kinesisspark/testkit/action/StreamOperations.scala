@@ -74,7 +74,7 @@ private[testkit] object StreamOperations {
     val stream = request.stream
     val limit  = request.page("Limit", Quota.DescribeStreamPage)
     val after  = request.fields.text("ExclusiveStartShardId")
-    val known =
+    val known  =
       if (stream.status == StreamStatus.Creating) Vector.empty
       else ShardFilter.select(stream.listed(request.now).shards, ShardFilter.FromTrimHorizon, stream.horizon)
     val rest = known.filter(s => after.forall(s.id > _))
