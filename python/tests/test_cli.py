@@ -51,6 +51,14 @@ def run(kinesis: LocalKinesis) -> Run:
     return run
 
 
+@pytest.fixture
+def run_without_region(kinesis: LocalKinesis) -> Run:
+    def run(command: str, *arguments: str) -> Result:
+        return CliRunner().invoke(kinesis_spark, [command, "events", "--endpoint", kinesis.endpoint, *arguments])
+
+    return run
+
+
 def lines(result: Result) -> list[dict[str, Any]]:
     assert result.exit_code == 0, result.output
     return [json.loads(line) for line in result.stdout.splitlines()]
@@ -320,9 +328,9 @@ def test_a_doctor_finds_all_in_order_on_a_stream_that_can_be_read(run: Run) -> N
     ]
 
 
-def doctor(run: Run, *arguments: str, stream: str = "events") -> dict[str, dict[str, str]]:
+def doctor(run: Run, *arguments: str, **given: str) -> dict[str, dict[str, str]]:
     """What is found of all but the Spark session, by what it is about."""
-    result = run("doctor", "--no-session", "--output", "json", *arguments, stream=stream)
+    result = run("doctor", "--no-session", "--output", "json", *arguments, **given)
     checks = [json.loads(line) for line in result.stdout.splitlines()]
     assert result.exit_code == (1 if any(check["result"] == "failed" for check in checks) else 0)
     return {check["check"].removeprefix("kinesis:"): check for check in checks}
@@ -404,6 +412,34 @@ def test_a_doctor_reports_all_that_is_missing_on_a_bare_machine(
     assert results(without_keys, "Java", "credentials", "GetRecords") == ["failed", "failed", "not tried"]
 
 
+@pytest.mark.parametrize(
+    ("variables", "of_profile", "region"),
+    [
+        ({"AWS_REGION": "eu-central-1", "AWS_DEFAULT_REGION": "us-east-1"}, "region = eu-north-1", "eu-central-1"),
+        ({"AWS_DEFAULT_REGION": "us-east-1"}, "region = eu-north-1", "eu-north-1"),
+        ({"AWS_DEFAULT_REGION": "us-east-1"}, "", "us-east-1"),
+    ],
+)
+def test_the_region_is_that_of_aws_region_then_of_the_profile_then_of_aws_default_region(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variables: dict[str, str], of_profile: str, region: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    (tmp_path / "config").write_text(f"[default]\n{of_profile}\n")
+    assert service.Target("events", None, None, None).session().region_name == region
+
+
+def test_a_doctor_reports_a_region_that_the_connector_does_not_read_and_calls_kinesis_there(
+    run_without_region: Run, kinesis: LocalKinesis, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWS_DEFAULT_REGION", kinesis.region)
+    checks = doctor(run_without_region)
+    assert results(checks, "region", "credentials", "GetRecords") == ["failed", "ok", "ok"]
+    assert "The connector doesn't read AWS_DEFAULT_REGION: set AWS_REGION" in checks["region"]["advice"]
+    (tmp_path / "config").write_text(f"[default]\nregion = {kinesis.region}\n")
+    assert results(doctor(run_without_region), "region") == ["ok"]
+
+
 def test_a_failure_is_printed_without_traceback_and_names_the_command_that_looks_into_it(run: Run) -> None:
     result = run("shards", stream="absent")
     assert result.exit_code == 1
@@ -438,6 +474,14 @@ def iam(*options: str) -> dict[str, Any]:
     result = CliRunner().invoke(kinesis_spark, ["iam", STREAM, *arguments])
     assert result.exit_code == 0, result.output
     return {action: s["Resource"] for s in json.loads(result.stdout)["Statement"] for action in s["Action"]}
+
+
+def test_iam_says_what_of_the_arn_is_a_placeholder() -> None:
+    unknown = CliRunner().invoke(kinesis_spark, ["iam", "orders"])
+    assert json.loads(unknown.stdout)["Statement"][0]["Resource"] == STREAM
+    assert unknown.stderr.startswith("The account 111122223333 and the region eu-west-1 are placeholders;")
+    known = CliRunner().invoke(kinesis_spark, ["iam", "orders", "--region", "eu-west-1"])
+    assert known.stderr.startswith("The account 111122223333 is a placeholder;")
 
 
 @pytest.mark.parametrize("stream", ["orders", "Orders", STREAM])

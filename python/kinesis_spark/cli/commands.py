@@ -26,6 +26,7 @@ from kinesis_spark.position import Position
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _ACCOUNT_OF_EXAMPLES = "111122223333"
+_REGION_OF_EXAMPLES = "eu-west-1"
 
 _FAILED = click.ClickException.exit_code
 # It is also what click exits with where an argument is wrong.
@@ -44,7 +45,7 @@ def _of_stream(command: _Command) -> _Command:
     for option in (
         click.option("--profile", help="A profile of the AWS configuration files."),
         click.option("--endpoint", help="The URL of a service other than AWS, such as a local server's."),
-        click.option("--region", help="The stream's region; left out, the ARN's or the AWS configuration's."),
+        click.option("--region", help="The stream's region; left out, that of the ARN, AWS_REGION or the profile."),
         click.argument("stream"),
     ):
         command = option(command)
@@ -235,9 +236,7 @@ def iam(  # noqa: PLR0913  (one for each of its options)
         target = Target(**of)  # type: ignore[arg-type]
         arn = target.stream
         if not is_stream_arn(arn):
-            region = target.session().region_name or "eu-west-1"
-            arn = f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
-            click.echo(f"The account {_ACCOUNT_OF_EXAMPLES} is a placeholder; name the stream by its ARN.", err=True)
+            arn = _arn_with_placeholders(target)
         options = options_of_stream(side, {**presets, **dict(_name_and_value(text) for text in given)}, arn)
     named = (*options.get("rolechain", "").split(","), options.get("rolearn", ""))
     # In a chain an external ID may follow the role.
@@ -251,6 +250,17 @@ def iam(  # noqa: PLR0913  (one for each of its options)
     else:
         found = resource_policy(side, options, resources, shared, principal)
     click.echo(json.dumps(found, indent=2))
+
+
+def _arn_with_placeholders(target: Target) -> str:
+    """The ARN of a stream that is given by name, which says on standard error what of it the user has to replace."""
+    region = target.session().region_name
+    placeholders = f"account {_ACCOUNT_OF_EXAMPLES} is a placeholder"
+    if region is None:
+        region = _REGION_OF_EXAMPLES
+        placeholders = f"account {_ACCOUNT_OF_EXAMPLES} and the region {region} are placeholders"
+    click.echo(f"The {placeholders}; name the stream by its ARN.", err=True)
+    return f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
 
 
 def _name_and_value(text: str) -> tuple[str, str]:

@@ -68,8 +68,7 @@ def examine(target: Target, *, fan_out: bool = False, session: bool = True) -> I
         missing = [check.what for check in installed if not check.is_good]
         yield Check("Spark session", None, f"needs {' and '.join(missing)}") if missing else _session()
     region = target.session().region_name
-    advice = "Give --region, set AWS_REGION, or name the stream by its ARN."
-    yield Check("region", region is not None, str(region or "none"), advice)
+    yield _region(target, region)
     if region is None:
         yield Check("credentials", None, "needs a region")
         yield from _stream(target, "a region", fan_out)
@@ -118,6 +117,22 @@ def _session() -> Check:
     )
     said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     return Check("Spark session", done.returncode == 0, said[-1] if said else "no output", advice)
+
+
+def _region(target: Target, region: str | None) -> Check:
+    """Whether the connector finds a region, too.
+
+    Args:
+        target: the stream.
+        region: what boto3 finds.
+    """
+    if region is None:
+        advice = "Give --region, set AWS_REGION, or name the stream by its ARN."
+        return Check("region", is_good=False, found="none", advice=advice)
+    if target.connector_region() is None:
+        advice = "The connector doesn't read AWS_DEFAULT_REGION: set AWS_REGION, or the query's option region."
+        return Check("region", is_good=False, found=f"{region}, from AWS_DEFAULT_REGION alone", advice=advice)
+    return Check("region", is_good=True, found=region)
 
 
 def _credentials(target: Target) -> Check:

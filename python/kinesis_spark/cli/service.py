@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any
 import boto3
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
+from botocore.session import Session as AwsSession
 
 from kinesis_spark._kinds import is_stream_arn
 from kinesis_spark.local.client import Record, batches
@@ -36,10 +38,15 @@ class Target:
         """The stream as calls take it."""
         return {"StreamARN" if is_stream_arn(self.stream) else "StreamName": self.stream}
 
+    def connector_region(self) -> str | None:
+        """The region that the connector finds, too: it reads AWS_REGION and the profile, but not AWS_DEFAULT_REGION."""
+        of_arn = self.stream.split(":")[3] if is_stream_arn(self.stream) else None
+        region = self.region or of_arn or os.environ.get("AWS_REGION")
+        return region or AwsSession(profile=self.profile).get_scoped_config().get("region")
+
     def session(self) -> Any:  # noqa: ANN401  (boto3 makes its classes at run time)
-        """The session of AWS whose credentials and region are used."""
-        region = self.region or (self.stream.split(":")[3] if is_stream_arn(self.stream) else None)
-        return boto3.Session(profile_name=self.profile, region_name=region)
+        """The session of AWS whose credentials and region are used; the region is the connector's, else boto3's."""
+        return boto3.Session(profile_name=self.profile, region_name=self.connector_region())
 
     def client(self, service: str = "kinesis") -> Any:  # noqa: ANN401
         """A client that gives up within a minute."""
