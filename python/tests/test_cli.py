@@ -141,6 +141,14 @@ def test_shards_and_consumers_are_listed_as_table_and_json(run: Run, kinesis: Lo
     assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=arn))] == ["app"]
 
 
+@pytest.mark.parametrize("stream", ["big", "arn:aws:kinesis:us-east-1:000000000000:stream/big"])
+def test_all_shards_of_a_stream_are_listed_that_has_more_than_one_call_brings(
+    run: Run, kinesis: LocalKinesis, stream: str
+) -> None:
+    kinesis.create_stream("big", shards=1001)
+    assert len({shard["shardId"] for shard in lines(run("shards", "--output", "json", stream=stream))}) == 1001
+
+
 def test_consumers_that_were_left_behind_are_deregistered_by_prefix_and_age(run: Run, kinesis: LocalKinesis) -> None:
     arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
     for name in ("app-1", "app-2", "other"):

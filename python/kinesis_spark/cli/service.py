@@ -66,8 +66,14 @@ class ShardLag:
 
 def all_shards(client: Any, target: Target) -> list[dict[str, Any]]:  # noqa: ANN401
     """The stream's shards, by id; closed ones included."""
-    pages = client.get_paginator("list_shards").paginate(**target.name)
-    return sorted((shard for page in pages for shard in page["Shards"]), key=lambda shard: str(shard["ShardId"]))
+    shards: list[dict[str, Any]] = []
+    # Not by boto3's paginator: it names the stream beside the token, which Kinesis refuses.
+    request: dict[str, str] = target.name
+    while request:
+        page = client.list_shards(**request)
+        shards += page["Shards"]
+        request = {"NextToken": page["NextToken"]} if page.get("NextToken") else {}
+    return sorted(shards, key=lambda shard: str(shard["ShardId"]))
 
 
 def stream_arn(client: Any, target: Target) -> str:  # noqa: ANN401
