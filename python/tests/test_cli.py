@@ -336,6 +336,15 @@ def test_a_doctor_finds_all_in_order_on_a_stream_that_can_be_read(run: Run) -> N
     ]
 
 
+def test_a_doctor_fails_a_spark_session_that_takes_too_long(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("kinesis_spark.cli.doctor._SESSION_TIMEOUT_S", 0.001)
+    result = run("doctor", "--output", "json")
+    checks = {check["check"]: check for check in map(json.loads, result.stdout.splitlines())}
+    assert (result.exit_code, checks["Spark session"]["result"]) == (1, "failed")
+    assert checks["Spark session"]["found"] == "not ready after 0.001 s"
+    assert checks["kinesis:GetRecords"]["result"] == "ok"
+
+
 def doctor(run: Run, *arguments: str, **given: str) -> dict[str, dict[str, str]]:
     """What is found of all but the Spark session, by what it is about."""
     result = run("doctor", "--no-session", "--output", "json", *arguments, **given)

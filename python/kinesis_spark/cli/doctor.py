@@ -112,9 +112,14 @@ def _jar() -> Check:
 def _session() -> Check:
     """Start one in a process of its own, whose JVM and log are gone with it."""
     advice = "Read the error; `python -m kinesis_spark doctor` has to run where the query does, with the same Spark."
-    done = subprocess.run(
-        [sys.executable, "-c", _SESSION], capture_output=True, text=True, timeout=_SESSION_TIMEOUT_S, check=False
-    )
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _SESSION], capture_output=True, text=True, timeout=_SESSION_TIMEOUT_S, check=False
+        )
+    except subprocess.TimeoutExpired:
+        found = f"not ready after {_SESSION_TIMEOUT_S} s"
+        advice = "Run pyspark on this machine: its log shows what it waits for."
+        return Check("Spark session", is_good=False, found=found, advice=advice)
     said = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     return Check("Spark session", done.returncode == 0, said[-1] if said else "no output", advice)
 
