@@ -457,6 +457,18 @@ def test_a_doctor_reports_a_region_that_the_connector_does_not_read_and_calls_ki
     assert results(doctor(run_without_region), "region") == ["ok"]
 
 
+def test_a_doctor_reports_a_profile_that_does_not_exist_after_the_checks_that_need_none(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = doctor(run, "--profile", "typo")
+    monkeypatch.setenv("AWS_PROFILE", "typo")
+    for checks in (given, doctor(run)):
+        assert results(checks, "PySpark", "Java", "connector JAR") == ["ok", "ok", "ok"]
+        assert results(checks, "region", "credentials", "GetRecords") == ["not tried", "failed", "not tried"]
+        assert "typo" in checks["credentials"]["found"]
+        assert "Correct --profile" in checks["credentials"]["advice"]
+
+
 def test_a_failure_is_printed_without_traceback_and_names_the_command_that_looks_into_it(run: Run) -> None:
     result = run("shards", stream="absent")
     assert result.exit_code == 1

@@ -67,7 +67,14 @@ def examine(target: Target, *, fan_out: bool = False, session: bool = True) -> I
     if session:
         missing = [check.what for check in installed if not check.is_good]
         yield Check("Spark session", None, f"needs {' and '.join(missing)}") if missing else _session()
-    region = target.session().region_name
+    try:
+        region = target.session().region_name
+    except Failure as failed:
+        yield Check("region", None, "needs the AWS configuration")
+        advice = "Correct --profile, AWS_PROFILE or the files of the AWS configuration."
+        yield Check("credentials", is_good=False, found=str(failed), advice=advice)
+        yield from _stream(target, "credentials", fan_out)
+        return
     yield _region(target, region)
     if region is None:
         yield Check("credentials", None, "needs a region")
