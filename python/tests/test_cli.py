@@ -469,6 +469,23 @@ def test_a_doctor_reports_a_profile_that_does_not_exist_after_the_checks_that_ne
         assert "Correct --profile" in checks["credentials"]["advice"]
 
 
+def test_a_doctor_that_does_not_reach_sts_tries_kinesis_with_the_credentials_that_it_finds(
+    kinesis: LocalKinesis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL_STS", "http://127.0.0.1:1")
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", kinesis.endpoint)
+
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(kinesis_spark, [*arguments, "events", "--region", kinesis.region])
+
+    checks = doctor(run)
+    assert results(checks, "credentials", "GetRecords") == ["ok", "ok"]
+    assert checks["credentials"]["found"] == "identity unknown: STS is not reachable"
+    monkeypatch.delenv("AWS_ACCESS_KEY_ID")
+    monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
+    assert results(doctor(run), "credentials", "GetRecords") == ["failed", "not tried"]
+
+
 def test_a_failure_is_printed_without_traceback_and_names_the_command_that_looks_into_it(run: Run) -> None:
     result = run("shards", stream="absent")
     assert result.exit_code == 1

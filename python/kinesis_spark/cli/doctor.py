@@ -34,6 +34,8 @@ print(f"Spark {spark.version} with the connector")
 _LOGIN_OVER = tuple(
     getattr(exceptions, name) for name in ("SSOError", "TokenRetrievalError", "LoginError") if hasattr(exceptions, name)
 )
+# No answer has come, or half of one.
+_UNREACHABLE = (exceptions.ConnectionError, exceptions.HTTPClientError)
 # After these, no other call can bring anything.
 _HOPELESS = (
     "ResourceNotFoundException",
@@ -167,13 +169,18 @@ def _identity(target: Target) -> str:
     Raises:
         NoCredentialsError: if there are none.
     """
+    whose = "for a local server"
     if target.endpoint is None:
-        return str(target.client("sts").get_caller_identity()["Arn"])
+        try:
+            return str(target.client("sts").get_caller_identity()["Arn"])
+        except _UNREACHABLE:
+            # As in a subnet that has a VPC endpoint of Kinesis alone. A query calls STS only to assume a role.
+            whose = "identity unknown: STS is not reachable"
     found = target.session().get_credentials()
     if found is None:
         raise NoCredentialsError
     found.get_frozen_credentials()  # Asks whoever has to give them.
-    return "for a local server"
+    return whose
 
 
 def _login_advice(target: Target) -> str:
