@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta, timezone
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,11 +19,12 @@ from click.testing import CliRunner, Result
 from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
-from kinesis_spark import LocalKinesis, Record, jars, read_stream
+from kinesis_spark import LocalKinesis, Position, Record, jars, read_stream
 from kinesis_spark.cli import service
 from kinesis_spark.cli.commands import kinesis_spark
 from kinesis_spark.cli.offsets import last_committed
 from kinesis_spark.errors import InvalidOptionError
+from kinesis_spark.local.client import Receipt
 
 ROOT = Path(__file__).resolve().parents[2]
 Run = Callable[..., Result]
@@ -121,6 +123,52 @@ def test_a_tail_follows_a_split_and_a_merge_and_reads_each_record_once(run: Run,
     kinesis.put_records("events", [Record(f"key-{n}", b"after") for n in range(20)])
     read = lines(run("tail", "--from", "TRIM_HORIZON", "--count", "40", "--output", "json"))
     assert len({(record["shardId"], record["sequenceNumber"]) for record in read}) == 40
+
+
+def number_of(read: tuple[str, dict[str, Any]]) -> str:
+    return str(read[1]["SequenceNumber"])
+
+
+def target_on(kinesis: LocalKinesis) -> service.Target:
+    return service.Target("events", kinesis.region, kinesis.endpoint, None)
+
+
+def test_a_tail_that_is_throttled_reads_each_record_once(run: Run, kinesis: LocalKinesis) -> None:
+    put = kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(20)])
+    kinesis.add_fault("ProvisionedThroughputExceededException", action="GetRecords", first=8)
+    read = lines(run("tail", "--from", "TRIM_HORIZON", "--no-follow", "--output", "json"))
+    assert sorted(record["sequenceNumber"] for record in read) == sorted(receipt.sequence_number for receipt in put)
+
+
+def test_a_tail_whose_iterators_expire_reads_each_record_once(kinesis: LocalKinesis) -> None:
+    records = [Record(f"key-{n}", b"data") for n in range(20)]
+    target = target_on(kinesis)
+    tailed = service.tail(target.client(), target, Position.trim_horizon(), follow=False)
+    kinesis.add_fault("ExpiredIteratorException", action="GetRecords", first=2)
+    put = kinesis.put_records("events", records)
+    read = [next(tailed) for _ in records]
+    kinesis.add_fault("ExpiredIteratorException", action="GetRecords", first=2)
+    put += kinesis.put_records("events", records)
+    read += tailed
+    assert sorted(map(number_of, read)) == sorted(receipt.sequence_number for receipt in put)
+
+
+def test_a_tail_from_latest_whose_iterators_expire_before_a_record_skips_none(
+    kinesis: LocalKinesis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target, put, waits = target_on(kinesis), list[Receipt](), list[float]()
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        assert len(waits) < 10, "records are skipped"
+        if not put:
+            put.extend(kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(20)]))
+            kinesis.add_fault("ExpiredIteratorException", action="GetRecords", first=2)
+
+    monkeypatch.setattr(service, "time", SimpleNamespace(sleep=sleep))
+    tailed = service.tail(target.client(), target, Position.latest(), follow=True)
+    read = [next(tailed) for _ in range(20)]
+    assert sorted(map(number_of, read)) == sorted(receipt.sequence_number for receipt in put)
 
 
 def test_data_that_is_no_text_is_printed_as_base64(run: Run, kinesis: LocalKinesis) -> None:

@@ -126,6 +126,8 @@ def put(client: Any, target: Target, records: Sequence[Record]) -> Iterator[tupl
 def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401
     """The records of all shards from a position on, as they come.
 
+    A throttled shard is read again after a while, and one whose iterator has expired after its last record.
+
     Args:
         client: of Kinesis.
         target: the stream.
@@ -135,13 +137,26 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
     Yields:
         The shard's id, and the record as GetRecords has it.
     """
-    first = [shard["ShardId"] for shard in _first(client, target, start)]
-    places = {shard: _iterator(client, target, shard, start) for shard in first}
-    seen = set(first)
+    seen = {shard["ShardId"] for shard in _first(client, target, start)}
+    # A later LATEST would skip records. The time is this machine's.
+    again = Position.at(datetime.now(timezone.utc)) if start.kind == "LATEST" else start
+    places = {shard: _iterator(client, target, shard, str(start)) for shard in seen}
+    # Where a shard is read from if its iterator expires.
+    reached = dict.fromkeys(seen, str(again))
     while places:
         for shard, place in sorted(places.items()):
-            answer = client.get_records(ShardIterator=place)
-            yield from ((shard, record) for record in answer["Records"])
+            try:
+                answer = client.get_records(ShardIterator=place)
+            except ClientError as refused:
+                code = refused.response.get("Error", {}).get("Code")
+                if code == "ExpiredIteratorException":
+                    places[shard] = _iterator(client, target, shard, reached[shard])
+                elif code != "ProvisionedThroughputExceededException":
+                    raise
+                continue
+            for record in answer["Records"]:
+                reached[shard] = record["SequenceNumber"]
+                yield shard, record
             following = answer.get("NextShardIterator")
             done = not follow and not answer["Records"] and answer["MillisBehindLatest"] == 0
             if following is not None and not done:
@@ -150,7 +165,8 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
             places.pop(shard)
             children = {child["ShardId"] for child in answer.get("ChildShards") or ()} - seen
             seen |= children
-            places.update({child: _iterator(client, target, child, _of_child(start)) for child in children})
+            reached.update(dict.fromkeys(children, str(_of_child(start))))
+            places.update({child: _iterator(client, target, child, reached[child]) for child in children})
         if places:
             time.sleep(_POLL_S)
 
@@ -168,7 +184,7 @@ def lags(client: Any, target: Target, positions: dict[str, str]) -> Iterator[Sha
             yield ShardLag(shard, position, 0)
             continue
         try:
-            place = client.get_shard_iterator(**target.name, ShardId=shard, **_start(position))["ShardIterator"]
+            place = _iterator(client, target, shard, position)
             yield ShardLag(shard, position, _millis_behind(client.get_records(ShardIterator=place, Limit=1)))
         except client.exceptions.ResourceNotFoundException:
             yield ShardLag(shard, position, None)
@@ -195,10 +211,9 @@ def _of_child(start: Position) -> Position:
     return start if start.kind == "AT_TIMESTAMP" else Position.trim_horizon()
 
 
-def _iterator(client: Any, target: Target, shard: str, start: Position) -> str:  # noqa: ANN401
-    more = {} if start.timestamp is None else {"Timestamp": start.timestamp}
-    kind = {"ShardIteratorType": start.kind}
-    return str(client.get_shard_iterator(**target.name, ShardId=shard, **kind, **more)["ShardIterator"])
+def _iterator(client: Any, target: Target, shard: str, position: str) -> str:  # noqa: ANN401
+    """A shard's iterator at a position, as an offset has it."""
+    return str(client.get_shard_iterator(**target.name, ShardId=shard, **_start(position))["ShardIterator"])
 
 
 def _start(position: str) -> dict[str, object]:
