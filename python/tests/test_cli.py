@@ -578,6 +578,15 @@ def test_iam_says_what_of_the_arn_is_a_placeholder() -> None:
     assert known.stderr.startswith("The account 111122223333 is a placeholder;")
 
 
+@pytest.mark.parametrize(
+    ("region", "partition"), [("eu-west-1", "aws"), ("cn-north-1", "aws-cn"), ("us-gov-west-1", "aws-us-gov")]
+)
+def test_iam_prints_the_partition_of_the_region(region: str, partition: str) -> None:
+    result = CliRunner().invoke(kinesis_spark, ["iam", "orders", "--region", region])
+    resource = json.loads(result.stdout)["Statement"][0]["Resource"]
+    assert resource == f"arn:{partition}:kinesis:{region}:111122223333:stream/orders"
+
+
 @pytest.mark.parametrize("stream", ["orders", "Orders", STREAM])
 def test_iam_takes_the_options_of_the_stream_itself(stream: str) -> None:
     own = (f"stream.{stream}.roleArn={ROLE}", f"stream.{stream}.ROLETAGS=team=data")

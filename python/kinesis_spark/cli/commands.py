@@ -254,13 +254,15 @@ def iam(  # noqa: PLR0913  (one for each of its options)
 
 def _arn_with_placeholders(target: Target) -> str:
     """The ARN of a stream that is given by name, which says on standard error what of it the user has to replace."""
-    region = target.session().region_name
+    session = target.session()
+    region = session.region_name
     placeholders = f"account {_ACCOUNT_OF_EXAMPLES} is a placeholder"
     if region is None:
         region = _REGION_OF_EXAMPLES
         placeholders = f"account {_ACCOUNT_OF_EXAMPLES} and the region {region} are placeholders"
+    partition = session.get_partition_for_region(region)
     click.echo(f"The {placeholders}; name the stream by its ARN.", err=True)
-    return f"arn:aws:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
+    return f"arn:{partition}:kinesis:{region}:{_ACCOUNT_OF_EXAMPLES}:stream/{target.stream}"
 
 
 def _name_and_value(text: str) -> tuple[str, str]:
