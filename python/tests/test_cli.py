@@ -560,12 +560,13 @@ def test_iam_prints_the_policy_of_the_reference(use: str, heading: str) -> None:
 
 STREAM = "arn:aws:kinesis:eu-west-1:111122223333:stream/orders"
 ROLE = "arn:aws:iam::444455556666:role/reader"
+CONSUMER_OF_REFUNDS = "arn:aws:kinesis:eu-west-1:111122223333:stream/refunds/consumer/app:1525898737"
 
 
-def iam(*options: str) -> dict[str, Any]:
+def iam(*options: str, use: str = "polling") -> dict[str, Any]:
     """The resource of each action that the command allows."""
     arguments = [word for option in options for word in ("--option", option)]
-    result = CliRunner().invoke(kinesis_spark, ["iam", STREAM, *arguments])
+    result = CliRunner().invoke(kinesis_spark, ["iam", STREAM, "--for", use, *arguments])
     assert result.exit_code == 0, result.output
     return {action: s["Resource"] for s in json.loads(result.stdout)["Statement"] for action in s["Action"]}
 
@@ -597,6 +598,21 @@ def test_iam_takes_the_options_of_the_stream_itself(stream: str) -> None:
 
 def test_iam_leaves_out_the_options_of_another_stream() -> None:
     assert iam(f"stream.refunds.roleArn={ROLE}", "stream.refunds.roleTags=team=data") == iam()
+
+
+@pytest.mark.parametrize("stream", ["orders", "Orders", STREAM])
+def test_iam_allows_the_consumer_whose_arn_is_given_for_the_stream(stream: str) -> None:
+    consumer = f"{STREAM}/consumer/shared:1525898737"
+    options = (f"efo.consumerArn.{stream}={consumer}", f"efo.consumerArn.refunds={CONSUMER_OF_REFUNDS}")
+    allowed = iam(*options, "efo.consumerName=app", use="fan-out-none")
+    assert allowed["kinesis:SubscribeToShard"] == allowed["kinesis:DescribeStreamConsumer"] == consumer
+
+
+def test_iam_allows_a_consumer_by_name_where_only_another_stream_has_the_arn_of_one() -> None:
+    of_refunds = f"efo.consumerArn.refunds={CONSUMER_OF_REFUNDS}"
+    by_name = iam(of_refunds, "efo.consumerName=app", use="fan-out")
+    assert by_name["kinesis:SubscribeToShard"] == f"{STREAM}/consumer/app:*"
+    assert iam(of_refunds, use="fan-out")["kinesis:SubscribeToShard"] == f"{STREAM}/consumer/*:*"
 
 
 def test_iam_prints_the_role_of_a_stream_whose_own_credentials_replace_a_general_web_identity() -> None:

@@ -204,7 +204,10 @@ def lag(checkpoint: str, source: str | None, above: int | None, output: str, **o
     multiple=True,
     help="An option of the query, such as efo.deregisterOnStop=false or stream.orders.roleArn=...",
 )
-@click.option("--consumer", help="The stream consumer's name, for fan-out; left out, that of efo.consumerName, or any.")
+@click.option(
+    "--consumer",
+    help="The stream consumer's name, for fan-out; left out, that of efo.consumerArn or efo.consumerName, or any.",
+)
 @click.option("--key-arn", help="The KMS key's ARN, for an encrypted stream.")
 @click.option(
     "--principal", help="The account or role to share with: prints the policy of the stream or consumer itself."
@@ -244,7 +247,8 @@ def iam(  # noqa: PLR0913  (one for each of its options)
     if "webidentitytokenfile" in options:
         # The first is assumed with a token, which needs no permission.
         roles = roles[1:]
-    resources = Resources(arn, consumer or options.get("efo.consumername", "*"), key_arn, roles)
+    consumer = consumer or options.get("efo.consumerarn") or options.get("efo.consumername", "*")
+    resources = Resources(arn, consumer, key_arn, roles)
     if principal is None:
         found = policy(side, options, resources)
     else:

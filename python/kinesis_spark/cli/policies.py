@@ -106,7 +106,7 @@ class Resources:
 
     Attributes:
         stream: the stream's ARN.
-        consumer: the stream consumer's name.
+        consumer: the stream consumer's name, or its ARN.
         key: the KMS key's ARN, for an encrypted stream.
         roles: the ARNs of the roles that are assumed.
     """
@@ -124,8 +124,9 @@ class Resources:
             # They have no ARN; a condition names the namespace.
             return ["*"]
         if of == "consumer":
-            # It ends in the time of its registration.
-            return [f"{self.stream}/consumer/{self.consumer}:*"]
+            # The ARN ends in the time of the registration.
+            is_arn = self.consumer.startswith("arn:")
+            return [self.consumer if is_arn else f"{self.stream}/consumer/{self.consumer}:*"]
         return list(self.roles) if of == "role" else [self.key] if self.key is not None else []
 
 
@@ -133,11 +134,15 @@ _CLASSES: Mapping[Side, tuple[Sequence[type], object]] = {
     "source": ((KinesisOptions, Polling, EnhancedFanOut, *ACCESS), SourceCall),
     "sink": ((KinesisSinkOptions, *ACCESS), SinkCall),
 }
+# The option, and the stream as written.
+_CONSUMER_OF_ONE_STREAM = re.compile(r"(efo\.consumerArn)\.(.+)", re.IGNORECASE)
 _CREDENTIALS = re.compile(pattern_of(name for kind in KINDS for name in option_names(kind)), re.IGNORECASE)
 
 
 def options_of_stream(side: Side, options: Mapping[str, str], stream: str) -> dict[str, str]:
     """The options that hold for one stream, by names in lower case: its own take the place of the general ones.
+
+    The ARN of its stream consumer is `efo.consumerarn`.
 
     Args:
         side: what the options are for.
@@ -154,13 +159,17 @@ def options_of_stream(side: Side, options: Mapping[str, str], stream: str) -> di
     general: dict[str, str] = {}
     own: dict[str, str] = {}
     for name, value in options.items():
-        of_one = OF_ONE_STREAM.fullmatch(name)
-        if of_one is None and known.fullmatch(name) is None:
+        if of_one := OF_ONE_STREAM.fullmatch(name):
+            written, option = of_one.groups()
+        elif known.fullmatch(name) is None:
             raise InvalidOptionError(f"Unknown option '{name}'.{did_you_mean(name, names)}")
-        if of_one is None:
+        elif consumer := _CONSUMER_OF_ONE_STREAM.fullmatch(name):
+            option, written = consumer.groups()
+        else:
             general[name.lower()] = value
-        elif meant_by(of_one[1], [stream]):
-            own[of_one[2].lower()] = value
+            continue
+        if meant_by(written, [stream]):
+            own[option.lower()] = value
     if any(_CREDENTIALS.fullmatch(name) for name in own):
         # They replace the general ones as a whole.
         general = {name: value for name, value in general.items() if _CREDENTIALS.fullmatch(name) is None}
