@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -475,6 +476,19 @@ def test_a_doctor_reports_all_that_is_missing_on_a_bare_machine(
     monkeypatch.delenv("AWS_SECRET_ACCESS_KEY")
     without_keys = doctor(run)
     assert results(without_keys, "Java", "credentials", "GetRecords") == ["failed", "failed", "not tried"]
+
+
+def test_a_doctor_looks_for_java_on_path_only_without_java_home(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"17.0.1\"' >&2\n")
+    java.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setenv("JAVA_HOME", "/no/java")
+    assert doctor(run)["Java"]["found"] == "no java in /no/java/bin, where JAVA_HOME points"
+    monkeypatch.delenv("JAVA_HOME")
+    assert doctor(run)["Java"]["found"] == "17.0.1"
 
 
 @pytest.mark.parametrize(

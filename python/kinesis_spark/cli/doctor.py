@@ -100,11 +100,12 @@ def _pyspark() -> Check:
 
 def _java() -> Check:
     advice = f"Install Java {_OLDEST_JAVA}, and set JAVA_HOME to it."
+    # As Spark's launcher does: PATH counts only without JAVA_HOME.
     home = os.environ.get("JAVA_HOME")
-    java = shutil.which("java", path=f"{home}/bin") if home else None
-    java = java or shutil.which("java")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
     if java is None:
-        return Check("Java", is_good=False, found="no java in JAVA_HOME or on PATH", advice=advice)
+        found = f"no java in {home}/bin, where JAVA_HOME points" if home else "no java on PATH, and no JAVA_HOME"
+        return Check("Java", is_good=False, found=found, advice=advice)
     said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False).stderr
     version = re.search(r'version "(\d+[^"]*)"', said)
     found = version.group(1) if version else said.strip()[:80]
