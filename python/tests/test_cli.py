@@ -21,7 +21,7 @@ from patience import PATIENCE_S
 from pyspark.sql import SparkSession
 
 from kinesis_spark import LocalKinesis, Position, Record, jars, read_stream
-from kinesis_spark.cli import service
+from kinesis_spark.cli import commands, service
 from kinesis_spark.cli.commands import kinesis_spark
 from kinesis_spark.cli.offsets import last_committed
 from kinesis_spark.errors import InvalidOptionError
@@ -553,6 +553,13 @@ def test_a_failure_is_printed_without_traceback_and_names_the_command_that_looks
     assert result.exit_code == 1
     assert re.fullmatch(r"Error: .*ResourceNotFoundException.*\n`kinesis-spark doctor` .*\n", result.stderr)
     assert "EARLIEST" in run("tail", "--from", "EARLIEST").stderr
+
+
+def test_a_table_shows_brackets_in_a_cell_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    commands._show("table", ("name", "parents"), [("[/x]", ["[bold]one", ":bug:"])])
+    printed = capsys.readouterr().out
+    assert "[/x]" in printed
+    assert "[bold]one, :bug:" in printed
 
 
 def test_a_stream_without_consumers_is_reported_in_a_sentence_or_as_no_line_of_json(run: Run) -> None:

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, TypeVar
 import click
 from rich.console import Console
 from rich.table import Column, Table
+from rich.text import Text
 
 from kinesis_spark._kinds import duration, is_stream_arn
 from kinesis_spark.cli import service
@@ -326,9 +327,9 @@ def _show(output: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, e
         return
     table = Table(*(Column(name, overflow="fold") for name in names))
     for row in rows:
-        table.add_row(
-            *("" if cell is None else ", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row)
-        )
+        texts = ["" if cell is None else ", ".join(cell) if isinstance(cell, list) else str(cell) for cell in row]
+        # Not as str, in which rich takes [...] for markup.
+        table.add_row(*map(Text, texts))
     # In a pipe there is no width to fit into.
     Console(width=None if sys.stdout.isatty() else 400).print(table)
 
