@@ -636,6 +636,16 @@ def test_iam_allows_a_consumer_by_name_where_only_another_stream_has_the_arn_of_
     assert iam(of_refunds, use="fan-out")["kinesis:SubscribeToShard"] == f"{STREAM}/consumer/*:*"
 
 
+def test_iam_says_of_a_policy_with_a_role_that_it_is_for_two_principals() -> None:
+    def said(*arguments: str) -> str:
+        return CliRunner().invoke(kinesis_spark, ["iam", STREAM, *arguments]).stderr
+
+    role = ("--option", f"roleArn={ROLE}")
+    assert said(*role).startswith("The statement with sts:AssumeRole is for the principal that assumes the role;")
+    assert said() == said(*role, "--principal", "444455556666") == ""
+    assert said(*role, "--option", "webIdentityTokenFile=/token") == ""
+
+
 def test_iam_prints_the_role_of_a_stream_whose_own_credentials_replace_a_general_web_identity() -> None:
     general = (f"roleArn={ROLE}", "webIdentityTokenFile=/token")
     assert "sts:AssumeRole" not in iam(*general)

@@ -28,6 +28,9 @@ from kinesis_spark.position import Position
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 _ACCOUNT_OF_EXAMPLES = "111122223333"
 _REGION_OF_EXAMPLES = "eu-west-1"
+_TWO_PRINCIPALS = (
+    "The statement with sts:AssumeRole is for the principal that assumes the role; all others are for the role."
+)
 
 _FAILED = click.ClickException.exit_code
 # It is also what click exits with where an argument is wrong.
@@ -252,6 +255,8 @@ def iam(  # noqa: PLR0913  (one for each of its options)
     resources = Resources(arn, consumer, key_arn, roles)
     if principal is None:
         found = policy(side, options, resources)
+        if roles:
+            click.echo(_TWO_PRINCIPALS, err=True)
     else:
         found = resource_policy(side, options, resources, shared, principal)
     click.echo(json.dumps(found, indent=2))
