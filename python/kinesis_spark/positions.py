@@ -107,7 +107,7 @@ def load(spark: SparkSession, path: str | PurePath) -> Positions | None:
 
 
 def after_batch(
-    spark: SparkSession, checkpoint: str, batch: int | None = None, source: int | str | None = None
+    spark: SparkSession, checkpoint: str | PurePath, batch: int | None = None, source: int | str | None = None
 ) -> Positions:
     """Where a micro-batch of a query ended.
 
@@ -126,10 +126,12 @@ def after_batch(
             of Kinesis and none is named.
     """
     number = -1 if batch is None else _BATCH.read("batch", batch)
-    return _found(_scala(spark).afterBatch, _session(spark), checkpoint, number, named(source))
+    return _found(_scala(spark).afterBatch, _session(spark), str(checkpoint), number, named(source))
 
 
-def before_batch(spark: SparkSession, checkpoint: str, batch: int, source: int | str | None = None) -> Positions:
+def before_batch(
+    spark: SparkSession, checkpoint: str | PurePath, batch: int, source: int | str | None = None
+) -> Positions:
     """Where a micro-batch of a query began. Up to `after_batch` of the same number it is what the batch read.
 
     Raises:
@@ -138,7 +140,7 @@ def before_batch(spark: SparkSession, checkpoint: str, batch: int, source: int |
         KinesisCallError: as `after_batch`.
     """
     number = _BATCH.read("batch", batch)
-    return _found(_scala(spark).beforeBatch, _session(spark), checkpoint, number, named(source))
+    return _found(_scala(spark).beforeBatch, _session(spark), str(checkpoint), number, named(source))
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import PurePosixPath
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -92,3 +93,15 @@ def test_a_batch_s_number_that_is_given_as_a_text_reaches_the_jvm_as_a_number(mo
     assert positions.after_batch(spark, "checkpoint").json == '{"number": -1}'
     with pytest.raises(InvalidOptionError, match="batch='seven' is not valid"):
         positions.before_batch(spark, "checkpoint", cast("Any", "seven"))
+
+
+def test_a_checkpoint_that_is_given_as_a_path_reaches_the_jvm_as_a_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    def found(_session: object, checkpoint: object, _number: int, _source: str) -> str:
+        # py4j knows no paths.
+        assert type(checkpoint) is str
+        return json.dumps({"checkpoint": checkpoint})
+
+    monkeypatch.setattr(positions, "_scala", lambda _: SimpleNamespace(afterBatch=found, beforeBatch=found))
+    spark, path = cast("Any", None), PurePosixPath("/data/checkpoint")
+    for at in (positions.after_batch(spark, path), positions.before_batch(spark, path, 7)):
+        assert at.json == '{"checkpoint": "/data/checkpoint"}'
