@@ -32,15 +32,16 @@ def of(latest: Sequence[tuple[str, Sample, timedelta]], failed: Sequence[tuple[s
     )
     by_shard = _table("Shards", ("query", "stream", "shard", "executor", "lag", "records/s", *_COUNTS))
     by_executor = _table("Executors", ("query", "executor", "host", "shards", *_COUNTS, "buffer"))
+    # Names as texts of rich: it takes brackets in a str for markup.
     for name, sample, silent, source in every:
-        for row in _streams(sample, source, silent):
-            by_stream.add_row(name, *row)
+        for stream, *figures in _streams(sample, source, silent):
+            by_stream.add_row(Text(name), Text(stream), *figures)
         for shard in source.by_shard[:shards]:
             by_shard.add_row(
-                name,
-                shard.stream,
-                shard.shard,
-                shard.executor or "none",
+                Text(name),
+                Text(shard.stream),
+                Text(shard.shard),
+                Text(shard.executor or "none"),
                 _time(shard.lag, silent),
                 _rate(shard.records, sample),
                 "polling" if shard.subscribed is None else "live" if shard.subscribed else "waiting",
@@ -49,9 +50,9 @@ def of(latest: Sequence[tuple[str, Sample, timedelta]], failed: Sequence[tuple[s
             )
         for executor in source.by_executor:
             by_executor.add_row(
-                name,
-                executor.executor,
-                executor.host,
+                Text(name),
+                Text(executor.executor),
+                Text(executor.host),
                 str(executor.shards),
                 _subscribed(executor.subscribed),
                 str(executor.throttled),
@@ -59,7 +60,6 @@ def of(latest: Sequence[tuple[str, Sample, timedelta]], failed: Sequence[tuple[s
                 _size(executor.buffer),
             )
     if failed:
-        # As it is: the reason may have brackets, which rich takes for markup.
         by_stream.caption = Text("\n".join(f"Query {name} failed: {reason}" for name, reason in failed))
     elif not every:
         by_stream.caption = "No query of this session has reported a micro-batch from Kinesis yet."

@@ -336,8 +336,8 @@ def test_a_callback_that_fails_stops_no_other(monitor: KinesisMonitor, clock: Cl
     assert len(alerts) == 1
 
 
-def rows_of(table: Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.cells for column in table.columns), strict=True))
+def rows_of(table: Table) -> list[tuple[str, ...]]:
+    return list(zip(*([str(cell) for cell in column.cells] for column in table.columns), strict=True))
 
 
 def test_the_tables_show_streams_shards_and_executors_of_each_query(monitor: KinesisMonitor, clock: Clock) -> None:
@@ -355,6 +355,17 @@ def test_the_tables_show_streams_shards_and_executors_of_each_query(monitor: Kin
     assert "name of q-2" in monitor._repr_html_()
     clock.now = 60
     assert list(monitor.tables()[0].columns[2].cells) == ["0:02:01", "0:01:01"]
+
+
+@pytest.mark.parametrize("name", ["[/x]", "orders [prod]", "orders :boom:"])
+def test_the_tables_show_the_name_of_a_query_as_it_is(
+    monitor: KinesisMonitor, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    monitor.observe(progress(1) | {"name": name})
+    monitor.show()
+    # In each row of the three tables.
+    assert capsys.readouterr().out.count(name) == 4
 
 
 @pytest.mark.parametrize("width", [80, 200])
