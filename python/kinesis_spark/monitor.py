@@ -310,7 +310,8 @@ class KinesisMonitor:
     """Watches all queries of a session that read from Kinesis.
 
     In a classic session a listener brings each progress; in one of Spark Connect a thread of the monitor fetches it
-    once a second. Alerts are called on that thread in both. Its methods may be called from any.
+    once a second. Alerts are called on another thread, so they continue while a server doesn't answer. Its methods may
+    be called from any.
     """
 
     def __init__(self, spark: SparkSession | None = None, clock: Callable[[], float] = time.monotonic) -> None:
@@ -330,7 +331,7 @@ class KinesisMonitor:
         self._failures: list[tuple[Callable[[Alert], object], Alert]] = []
         self._stopped = threading.Event()
         self._listener: StreamingQueryListener | None = None
-        self._watch: threading.Thread | None = None
+        self._threads: list[threading.Thread] = []
         if self._fetched is not None:
             self._start()
         elif spark is not None:
@@ -533,14 +534,15 @@ class KinesisMonitor:
         return list(axes)
 
     def stop(self) -> None:
-        """End watching."""
+        """End watching. A call to a server that doesn't answer is waited for 10 seconds at most."""
         self._stopped.set()
         if self._spark is not None and self._listener is not None:
             self._spark.streams.removeListener(self._listener)
         self._spark = None
-        watch = self._watch
-        if watch is not None and watch is not threading.current_thread():
-            watch.join(_STOP_S)
+        deadline = time.monotonic() + _STOP_S
+        for thread in self._threads:
+            if thread is not threading.current_thread():
+                thread.join(max(0.0, deadline - time.monotonic()))
 
     def _repr_html_(self) -> str:
         from rich.console import Console
@@ -570,15 +572,20 @@ class KinesisMonitor:
 
     def _start(self) -> None:
         with self._lock:
-            if self._watch is None:
-                self._watch = threading.Thread(target=self._look, name="kinesis-monitor", daemon=True)
-                self._watch.start()
-
-    def _look(self) -> None:
-        while not self._stopped.wait(_LOOK_S):
+            if self._threads:
+                return
+            self._threads.append(self._repeating("kinesis-monitor", self.check))
             if self._fetched is not None:
-                self._fetched.fetch()
-            self.check()
+                self._threads.append(self._repeating("kinesis-monitor-fetch", self._fetched.fetch))
+            for thread in self._threads:
+                thread.start()
+
+    def _repeating(self, name: str, what: Callable[[], object]) -> threading.Thread:
+        def repeat() -> None:
+            while not self._stopped.wait(_LOOK_S):
+                what()
+
+        return threading.Thread(target=repeat, name=name, daemon=True)
 
 
 class _Fetched:

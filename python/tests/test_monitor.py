@@ -11,7 +11,7 @@ import tracemalloc
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from patience import PATIENCE_S, until
@@ -88,6 +88,59 @@ def progress(
 def reported(monitor: KinesisMonitor, lag_s: float) -> None:
     monitor.observe(progress(lag_s))
     monitor.check()
+
+
+def of_run(run: str, lag_s: float, batch: int = 0) -> dict[str, Any]:
+    return progress(lag_s, batch) | {"runId": run}
+
+
+class ConnectSession:
+    """A session of Spark Connect, as far as the monitor asks it: the queries that run, until its server is gone."""
+
+    __module__ = "pyspark.sql.connect.session"
+
+    def __init__(self, *queries: ConnectQuery) -> None:
+        self.queries = list(queries)
+        self.streams = self
+        self.is_gone, self.asked_in_vain, self.fails = (threading.Event() for _ in range(3))
+
+    @property
+    def active(self) -> list[ConnectQuery]:
+        if self.is_gone.is_set():
+            # As PySpark's client, which tries for minutes before it fails.
+            self.asked_in_vain.set()
+            self.fails.wait(PATIENCE_S)
+            raise ConnectionError("no server")
+        return list(self.queries)
+
+
+class ConnectQuery:
+    """A run of a query of Spark Connect."""
+
+    id, name = "q-1", "orders"
+
+    def __init__(self, run: str, failure: str | None = None) -> None:
+        self.runId = run
+        self.isActive = True
+        self.failure = failure
+        self.status = {"isDataAvailable": False}
+        self.recentProgress: list[dict[str, Any]] = []
+
+    @property
+    def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802  (Spark's name)
+        return self.recentProgress[-1] if self.recentProgress else None
+
+    def reports(self, batch: int, *, at_s: float, idle: bool = False) -> None:
+        durations = {"triggerExecution": 20} if idle else {"addBatch": 10, "triggerExecution": 20}
+        timestamp = (START + timedelta(seconds=at_s)).isoformat()
+        self.recentProgress.append(of_run(self.runId, 5, batch) | {"durationMs": durations, "timestamp": timestamp})
+
+    def exception(self) -> str | None:
+        return self.failure
+
+
+def of_connect(session: ConnectSession, clock: Clock) -> KinesisMonitor:
+    return KinesisMonitor(cast("Any", session), clock)
 
 
 @pytest.fixture
@@ -526,6 +579,33 @@ def test_a_first_batch_that_never_ends_is_reported_though_the_query_ran_before_t
         goes_on.set()
         query.stop()
         monitor.stop()
+
+
+def test_alerts_continue_while_the_server_of_spark_connect_does_not_answer(
+    clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kinesis_spark.monitor._LOOK_S", 0.01)
+    monkeypatch.setattr("kinesis_spark.monitor._STOP_S", 0.1)
+    alerts: SimpleQueue[Alert] = SimpleQueue()
+    before = set(threading.enumerate())
+    session = ConnectSession(ConnectQuery("r-1"))
+    session.queries[0].reports(0, at_s=0)
+    monitor = of_connect(session, clock).on_no_progress("1 minute", alerts.put)
+    watching = set(threading.enumerate()) - before
+    try:
+        until(lambda: bool(monitor.samples()), cast("Any", session.queries[0]))
+        session.is_gone.set()
+        assert session.asked_in_vain.wait(PATIENCE_S)
+        clock.now = 61
+        alert = alerts.get(timeout=PATIENCE_S)
+        assert (alert.kind, alert.query) == ("no progress", "orders")
+    finally:
+        # While the server is still asked.
+        monitor.stop()
+        session.fails.set()
+    for thread in watching:
+        thread.join(PATIENCE_S)
+    assert [thread.name for thread in watching if thread.is_alive()] == []
 
 
 # A session of its own: a process has either a classic session or one of Spark Connect.
