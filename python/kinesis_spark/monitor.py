@@ -48,6 +48,8 @@ _MOST_SAMPLES = 4320
 # Of these, the latest have their shards and executors: fifty shards take 15 kB.
 _MOST_DETAILED = 100
 _MOST_FAILED = 10
+# Runs that another has followed and whose end is still to be reported.
+_MOST_EARLIER = 10
 _LOOK_S = 1.0
 _STOP_S = 10.0
 # An idle query reports every ten seconds that it is, or with each trigger.
@@ -212,6 +214,8 @@ class Alert:
 class _Query:
     """A query that runs or has failed: its latest samples, and when it last reported or, before that, started.
 
+    `run` is the id of its run: each start from its checkpoint is another. It is None while nobody has named it.
+
     `latest` is the sample of its last report, which may be that it is idle: then it is not one of `samples`.
 
     Before its first report nobody knows whether it reads from Kinesis, so it counts as one that does.
@@ -219,10 +223,15 @@ class _Query:
 
     name: str
     seen: float
+    run: str | None = None
     samples: deque[Sample] = field(default_factory=lambda: deque(maxlen=_MOST_SAMPLES))
     latest: Sample | None = None
     reads_kinesis: bool = True
     failure: str | None = None
+
+    def is_of(self, run: str | None) -> bool:
+        """Whether this is the run; one without a name is whichever is known."""
+        return run is None or self.run is None or run == self.run
 
     def take(self, sample: Sample) -> None:
         """Take up its latest sample; one that has become old loses what only the present is looked at for."""
@@ -326,6 +335,8 @@ class KinesisMonitor:
         self._clock = clock
         self._lock = threading.Lock()
         self._queries: dict[str, _Query] = {}
+        # By run: those that another of their query has followed, until their end is reported.
+        self._earlier: dict[str, _Query] = {}
         self._rules: list[_Rule] = []
         self._on_failure: list[Callable[[Alert], object]] = []
         self._failures: list[tuple[Callable[[Alert], object], Alert]] = []
@@ -338,7 +349,7 @@ class KinesisMonitor:
             self._listener = _listener(self, spark)
             spark.streams.addListener(self._listener)
             for query in spark.streams.active:
-                self.started(str(query.id), query.name)
+                self.started(str(query.id), query.name, str(query.runId))
 
     def on_lag(
         self, above: timedelta | str, lasting: timedelta | str, call: Callable[[Alert], object]
@@ -372,7 +383,8 @@ class KinesisMonitor:
     def on_failure(self, call: Callable[[Alert], object]) -> KinesisMonitor:
         """Call a function when a query ends with an exception; not when it is stopped.
 
-        With Spark Connect, running queries are listed once a second: one that fails between two lists is not seen.
+        With Spark Connect, running queries are listed once a second: a run that starts and fails between two lists is
+        not seen.
 
         Args:
             call: as for `on_lag`. The alert's `exception` is what the query ended with.
@@ -381,66 +393,73 @@ class KinesisMonitor:
             self._on_failure.append(call)
         return self._watched()
 
-    def started(self, query: str, name: str | None) -> None:
-        """Take up a query that starts.
+    def started(self, query: str, name: str | None, run: str | None = None) -> None:
+        """Take up a query that starts. Another run of one that is known begins anew.
 
         Args:
             query: its id.
             name: its name, if it has one.
+            run: the id of its run, `runId` for Spark.
         """
         with self._lock:
-            self._running(query, name)
+            self._running(query, name, run)
 
     def observe(self, progress: Any) -> None:  # noqa: ANN401  (Spark's progress, as an object, a dict or JSON)
         """Take up the progress of a micro-batch."""
         found = progress_of(progress)
-        now = self._clock()
+        run, now = found.get("runId"), self._clock()
         with self._lock:
-            query = self._running(found["id"], found.get("name"))
+            query = self._running(found["id"], found.get("name"), None if run is None else str(run))
             query.seen = now
             sample = _sample(found, now, query.samples[-1] if query.samples else None)
             query.reads_kinesis = bool(sample.sources) or _is_described(found)
             if sample.sources:
                 query.take(sample)
 
-    def idle(self, query: str, progress: Any = None) -> None:  # noqa: ANN401  (as for `observe`)
+    def idle(self, query: str, progress: Any = None, run: str | None = None) -> None:  # noqa: ANN401  (as for `observe`)
         """Note that a query has reported that there is nothing to read.
 
         Args:
             query: its id.
             progress: its last progress, whose metrics count from now on. It is no micro-batch, so no sample is added.
+            run: as for `started`. A report of a run that another has followed is ignored.
         """
         found, now = progress_of(progress), self._clock()
         with self._lock:
             known = self._queries.get(query)
-            if known is None:
+            if known is None or not known.is_of(run):
                 return
             known.seen = now
             if found["sources"]:
                 sample = _sample(found, now, known.samples[-1] if known.samples else None)
                 known.latest = sample if sample.sources else known.latest
 
-    def ended(self, query: str, exception: str | None = None) -> None:
+    def ended(self, query: str, exception: str | None = None, run: str | None = None) -> None:
         """Take up that a query has ended. One that failed keeps its samples until it starts again or ten others failed.
 
         Args:
             query: its id.
             exception: what it failed with; None for one that was stopped, which is forgotten.
+            run: as for `started`. The end of a run that another has followed is reported and doesn't end the other.
         """
         with self._lock:
-            for rule in self._rules:
-                rule.forget(query)
-            found = self._queries.pop(query, None)
+            known = self._queries.get(query)
+            is_current = known is not None and known.is_of(run)
+            if is_current:
+                self._remove(query)
+            found = known if is_current else self._earlier.pop(run or "", known)
             if found is None or exception is None or not found.reads_kinesis:
                 return
-            found.failure = _first_line(exception)
-            message = f"Query {found.name} failed: {found.failure}"
+            reason = _first_line(exception)
+            message = f"Query {found.name} failed: {reason}"
             alert = Alert("failure", found.name, message, found.lag(self._clock()), timedelta(0), exception)
             self._failures += [(call, alert) for call in self._on_failure]
-            self._queries[query] = found
-            failed = [key for key, known in self._queries.items() if known.failure is not None]
-            for key in failed[:-_MOST_FAILED]:
-                del self._queries[key]
+            if is_current:
+                found.failure = reason
+                self._queries[query] = found
+                failed = [key for key, each in self._queries.items() if each.failure is not None]
+                for key in failed[:-_MOST_FAILED]:
+                    del self._queries[key]
 
     def check(self) -> list[Alert]:
         """Call what is due now, and return it. A thread of the monitor does this once a second."""
@@ -562,13 +581,32 @@ class KinesisMonitor:
             self._start()
         return self
 
-    def _running(self, key: str, name: str | None) -> _Query:
-        """A query that runs: one that had failed runs again. The lock is held."""
+    def _running(self, key: str, name: str | None, run: str | None) -> _Query:
+        """The run that starts or reports: one that had failed runs again. The lock is held."""
+        if run in self._earlier:
+            return self._earlier[run]
         known = self._queries.get(key)
-        if known is None or known.failure is not None:
-            self._queries.pop(key, None)
+        if known is None or known.failure is not None or not known.is_of(run):
+            if known is not None:
+                self._remove(key)
+                self._await_end(known)
             known = self._queries[key] = _Query(name or key, self._clock())
+        known.run = known.run or run
         return known
+
+    def _await_end(self, followed: _Query) -> None:
+        """Keep a run that another has followed, as Spark may report its end later. The lock is held."""
+        if followed.failure is None and followed.run is not None:
+            followed.samples.clear()
+            self._earlier[followed.run] = followed
+            for run in list(self._earlier)[:-_MOST_EARLIER]:
+                del self._earlier[run]
+
+    def _remove(self, key: str) -> None:
+        """Forget a query, and since when it has been in a rule's state. The lock is held."""
+        del self._queries[key]
+        for rule in self._rules:
+            rule.forget(key)
 
     def _start(self) -> None:
         with self._lock:
@@ -589,7 +627,10 @@ class KinesisMonitor:
 
 
 class _Fetched:
-    """Fetches progress where no listener of this process hears it, as with Spark Connect. One thread calls it."""
+    """Fetches progress where no listener of this process hears it, as with Spark Connect. One thread calls it.
+
+    What it knows is by run: a query that was started again has the same id.
+    """
 
     def __init__(self, spark: SparkSession, monitor: KinesisMonitor) -> None:
         self._spark = spark
@@ -600,32 +641,32 @@ class _Fetched:
     def fetch(self) -> None:
         """Take up what is new. A server that doesn't answer is asked again; alerts continue meanwhile."""
         try:
-            running = {str(query.id): query for query in self._spark.streams.active}
-            for key, query in running.items():
-                self._monitor.started(key, query.name)
-                self._take(key, query)
-            ended = {key: _exception(query) for key, query in self._running.items() if key not in running}
+            running = {str(query.runId): query for query in self._spark.streams.active}
+            for run in [run for run in self._running if run not in running]:
+                query = self._running.pop(run)
+                self._last.pop(run, None)
+                self._monitor.ended(str(query.id), _exception(query), run)
+            for run, query in running.items():
+                self._monitor.started(str(query.id), query.name, run)
+            self._running = running
+            for run, query in running.items():
+                self._take(run, query)
         except Exception:  # noqa: BLE001  (whatever the client raises: there is no progress)
             _LOG.debug("progress could not be fetched", exc_info=True)
-            return
-        self._running = running
-        for key, exception in ended.items():
-            self._last.pop(key, None)
-            self._monitor.ended(key, exception)
 
-    def _take(self, key: str, query: Any) -> None:  # noqa: ANN401  (a query of Spark Connect)
+    def _take(self, run: str, query: Any) -> None:  # noqa: ANN401  (a query of Spark Connect)
         newest = query.lastProgress
         if newest is None:
             return
-        before = self._last.get(key)
+        before = self._last.get(run)
         if before is None or newest["timestamp"] != before["timestamp"]:
             missed = query.recentProgress if before is None or newest["batchId"] > before["batchId"] + 1 else [newest]
             for progress in missed:
                 if before is None or progress["timestamp"] > before["timestamp"]:
                     self._monitor.observe(progress)
-            self._last[key] = newest
+            self._last[run] = newest
         elif not query.status["isDataAvailable"]:
-            self._monitor.idle(key)
+            self._monitor.idle(str(query.id), run=run)
 
 
 def _exception(query: Any) -> str | None:  # noqa: ANN401  (a query of Spark Connect)
@@ -654,7 +695,7 @@ def _listener(monitor: KinesisMonitor, spark: SparkSession) -> StreamingQueryLis
             return SparkContext._jvm.PythonStreamingQueryListenerWrapper(Events(self))  # type: ignore[union-attr]  # noqa: SLF001
 
         def onQueryStarted(self, event: Any) -> None:  # noqa: ANN401, N802  (Spark's name)
-            monitor.started(str(event.id), event.name)
+            monitor.started(str(event.id), event.name, str(event.runId))
 
         def onQueryProgress(self, progress: Any) -> None:  # noqa: ANN401, N802
             try:
@@ -666,12 +707,12 @@ def _listener(monitor: KinesisMonitor, spark: SparkSession) -> StreamingQueryLis
             try:
                 # Spark adds a progress to the query's own before it posts this event, which has none.
                 query = spark.streams.get(str(event.id))
-                monitor.idle(str(event.id), query and query.lastProgress)
+                monitor.idle(str(event.id), query and query.lastProgress, str(event.runId))
             except Exception:  # noqa: BLE001
                 _LOG.exception("progress of an idle query could not be taken up")
 
         def onQueryTerminated(self, event: Any) -> None:  # noqa: ANN401, N802
-            monitor.ended(str(event.id), event.exception)
+            monitor.ended(str(event.id), event.exception, str(event.runId))
 
     return Listener()
 

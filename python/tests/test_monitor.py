@@ -11,6 +11,7 @@ import tracemalloc
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from queue import SimpleQueue
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -22,7 +23,7 @@ from rich.table import Table
 
 import kinesis_spark
 from kinesis_spark import InvalidOptionError, LocalKinesis, Record, read_stream
-from kinesis_spark.monitor import Alert, KinesisMonitor
+from kinesis_spark.monitor import Alert, KinesisMonitor, _listener
 
 
 class Clock:
@@ -94,6 +95,15 @@ def of_run(run: str, lag_s: float, batch: int = 0) -> dict[str, Any]:
     return progress(lag_s, batch) | {"runId": run}
 
 
+def event(run: str, **more: object) -> Any:  # noqa: ANN401
+    """An event of a listener."""
+    return SimpleNamespace(id="q-1", runId=run, **more)
+
+
+# What a listener asks for the last progress of an idle query.
+_NO_SESSION: Any = SimpleNamespace(streams=SimpleNamespace(get=lambda _: None))
+
+
 class ConnectSession:
     """A session of Spark Connect, as far as the monitor asks it: the queries that run, until its server is gone."""
 
@@ -141,6 +151,12 @@ class ConnectQuery:
 
 def of_connect(session: ConnectSession, clock: Clock) -> KinesisMonitor:
     return KinesisMonitor(cast("Any", session), clock)
+
+
+@pytest.fixture
+def by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The monitor's threads do nothing, so that a test fetches and checks."""
+    monkeypatch.setattr("kinesis_spark.monitor._LOOK_S", PATIENCE_S)
 
 
 @pytest.fixture
@@ -310,6 +326,53 @@ def test_a_failed_query_keeps_its_samples_and_its_place_in_the_tables_until_it_r
     monitor.started("q-1", "name of q-1")
     assert monitor.samples("name of q-1") == []
     assert "failed" not in monitor._repr_html_()
+
+
+def test_a_run_that_fails_is_reported_though_the_next_run_has_started_and_doesn_t_end_it(
+    monitor: KinesisMonitor, clock: Clock
+) -> None:
+    alerts: list[Alert] = []
+    monitor.on_failure(alerts.append).on_no_progress("1 minute", alerts.append)
+    listener: Any = _listener(monitor, _NO_SESSION)
+    # Spark reports a start at once, and an end once its listeners are at it.
+    listener.onQueryStarted(event("r-1", name="orders"))
+    listener.onQueryProgress(of_run("r-1", 5))
+    listener.onQueryStarted(event("r-2", name="orders"))
+    listener.onQueryProgress(of_run("r-1", 5, batch=1))
+    assert monitor.samples() == []
+    listener.onQueryProgress(of_run("r-2", 5, batch=1))
+    listener.onQueryTerminated(event("r-1", exception="no access"))
+    monitor.check()
+    assert [(a.kind, a.query, a.exception) for a in alerts] == [("failure", "orders", "no access")]
+    assert [sample.batch for sample in monitor.samples()] == [1]
+    assert "failed" not in monitor._repr_html_()
+    # A late report of the first run is none of the second.
+    clock.now = 61
+    listener.onQueryIdle(event("r-1"))
+    monitor.check()
+    assert [a.kind for a in alerts] == ["failure", "no progress"]
+    listener.onQueryTerminated(event("r-2", exception="no stream"))
+    monitor.check()
+    assert [a.exception for a in alerts if a.kind == "failure"] == ["no access", "no stream"]
+
+
+def test_a_run_that_is_stopped_after_the_next_has_started_is_not_reported(monitor: KinesisMonitor) -> None:
+    monitor.on_failure(print)
+    for run in ("r-1", "r-2"):
+        monitor.started("q-1", "orders", run)
+        monitor.observe(of_run(run, 5))
+    monitor.ended("q-1", None, "r-1")
+    assert monitor.check() == []
+    assert len(monitor.samples("q-1")) == 1
+
+
+def test_a_failed_run_of_another_source_is_not_reported_though_its_report_came_late(monitor: KinesisMonitor) -> None:
+    monitor.on_failure(print)
+    monitor.started("q-1", "other", "r-1")
+    monitor.started("q-1", "other", "r-2")
+    monitor.observe(of_run("r-1", 5) | {"sources": [{"endOffset": {"topic": 1}, "description": "RateStream"}]})
+    monitor.ended("q-1", "no access", "r-1")
+    assert monitor.check() == []
 
 
 def test_the_latest_failed_queries_are_kept(monitor: KinesisMonitor) -> None:
@@ -608,6 +671,34 @@ def test_alerts_continue_while_the_server_of_spark_connect_does_not_answer(
     assert [thread.name for thread in watching if thread.is_alive()] == []
 
 
+@pytest.mark.usefixtures("by_hand")
+def test_a_query_of_spark_connect_that_fails_and_starts_again_between_two_lists_is_reported(clock: Clock) -> None:
+    alerts: list[Alert] = []
+    first, second, third = ConnectQuery("r-1", "no access"), ConnectQuery("r-2"), ConnectQuery("r-3")
+    session = ConnectSession(first)
+    monitor = of_connect(session, clock).on_failure(alerts.append)
+    try:
+        first.reports(0, at_s=0)
+        for session.queries in ([first], [second]):
+            fetch(monitor)
+        assert [(a.kind, a.query, a.exception) for a in alerts] == [("failure", "orders", "no access")]
+        second.reports(1, at_s=10)
+        fetch(monitor)
+        assert [sample.batch for sample in monitor.samples("orders")] == [1]
+        # The second was stopped.
+        session.queries = [third]
+        fetch(monitor)
+        assert len(alerts) == 1
+    finally:
+        monitor.stop()
+
+
+def fetch(monitor: KinesisMonitor) -> None:
+    assert monitor._fetched is not None
+    monitor._fetched.fetch()
+    monitor.check()
+
+
 # A session of its own: a process has either a classic session or one of Spark Connect.
 CONNECT = """
     import json, sys, tempfile, time
@@ -625,7 +716,7 @@ CONNECT = """
         kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(30)])
         monitor = KinesisMonitor(spark)
         idle = []
-        monitor.idle, heard = lambda key: (idle.append(key), heard(key)), monitor.idle
+        monitor.idle, heard = lambda key, *of, **run: (idle.append(key), heard(key, *of, **run)), monitor.idle
         writer = read_stream(spark, kinesis.options("events")).writeStream.format("noop").queryName("watched")
         query = writer.option("checkpointLocation", checkpoint).start()
         deadline = time.monotonic() + 120
