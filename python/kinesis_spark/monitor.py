@@ -432,6 +432,7 @@ class KinesisMonitor:
             known.seen = now
             if found["sources"]:
                 sample = _sample(found, now, known.samples[-1] if known.samples else None)
+                known.reads_kinesis = bool(sample.sources) or _is_described(found)
                 known.latest = sample if sample.sources else known.latest
 
     def ended(self, query: str, exception: str | None = None, run: str | None = None) -> None:
@@ -660,13 +661,25 @@ class _Fetched:
             return
         before = self._last.get(run)
         if before is None or newest["timestamp"] != before["timestamp"]:
-            missed = query.recentProgress if before is None or newest["batchId"] > before["batchId"] + 1 else [newest]
-            for progress in missed:
+            # A report that the query is idle has the number of the batch that follows.
+            is_next = before is not None and newest["batchId"] <= before["batchId"] + _is_batch(before)
+            for progress in [newest] if is_next else query.recentProgress:
                 if before is None or progress["timestamp"] > before["timestamp"]:
-                    self._monitor.observe(progress)
+                    self._report(run, query, progress)
             self._last[run] = newest
         elif not query.status["isDataAvailable"]:
             self._monitor.idle(str(query.id), run=run)
+
+    def _report(self, run: str, query: Any, progress: Any) -> None:  # noqa: ANN401
+        if _is_batch(progress):
+            self._monitor.observe(progress)
+        else:
+            self._monitor.idle(str(query.id), progress, run)
+
+
+def _is_batch(progress: Mapping[str, Any]) -> bool:
+    """Whether it reports a micro-batch. An idle query adds one every ten seconds, without a batch."""
+    return "addBatch" in (progress["durationMs"] or {})
 
 
 def _exception(query: Any) -> str | None:  # noqa: ANN401  (a query of Spark Connect)

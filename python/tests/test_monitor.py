@@ -420,6 +420,14 @@ def test_a_query_of_another_source_is_not_reported(monitor: KinesisMonitor, cloc
     assert monitor.check() == []
 
 
+def test_a_query_of_another_source_that_is_idle_from_its_start_is_not_reported(monitor: KinesisMonitor) -> None:
+    monitor.on_failure(print)
+    monitor.started("q-1", "other")
+    monitor.idle("q-1", {**progress(5), "sources": [{"endOffset": {"topic": 1}, "description": "RateStream"}]})
+    monitor.ended("q-1", "no access")
+    assert monitor.check() == []
+
+
 def test_a_query_s_samples_take_less_than_16_mib_however_long_it_runs(monitor: KinesisMonitor) -> None:
     report = progress(5, shown=details(5, shards=50))
     report["sources"][1]["metrics"].update({f"metric{n}": str(n << 20) for n in range(30)})
@@ -691,6 +699,23 @@ def test_a_query_of_spark_connect_that_fails_and_starts_again_between_two_lists_
         assert len(alerts) == 1
     finally:
         monitor.stop()
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_a_progress_of_spark_connect_without_a_batch_is_that_of_an_idle_query(clock: Clock) -> None:
+    query = ConnectQuery("r-1")
+    monitor = of_connect(ConnectSession(query), clock)
+    batches: list[list[int]] = []
+    try:
+        # An idle query's report has the number of the batch that follows.
+        for reported in ([(0, 0, False)], [(1, 10, True)], [(1, 20, True)], [(1, 21, False), (2, 22, False)]):
+            for batch, at_s, idle in reported:
+                query.reports(batch, at_s=at_s, idle=idle)
+            fetch(monitor)
+            batches.append([sample.batch for sample in monitor.samples()])
+    finally:
+        monitor.stop()
+    assert batches == [[0], [0], [0], [0, 1, 2]]
 
 
 def fetch(monitor: KinesisMonitor) -> None:
