@@ -202,17 +202,26 @@ STREAM_NAME = matching(_STREAM_NAME, "a stream's name: 1 to 128 letters, digits,
 STREAM_ARN = Kind(_read_stream_arn)
 
 
-def several(item: Kind, *, no_commas: bool = False) -> Kind:
-    """One value of a kind, or several: texts with commas between them, a list, a tuple. One text stays one text."""
+def several(item: Kind, *, no_commas: bool = False, key: Callable[[str], str] = str) -> Kind:
+    """One value of a kind, or several: texts with commas between them, a list, a tuple. One text stays one text.
+
+    No two of them have the same `key`.
+    """
 
     def read(field: str, value: object) -> object:
         if isinstance(value, str):
             parts = [part.strip() for part in value.split(",")]
             texts = [item.read(field, part) for part in parts]
-            return texts[0] if len(texts) == 1 else tuple(texts)
+            return texts[0] if len(texts) == 1 else once(field, texts)
         is_list = isinstance(value, Sequence) and not no_commas
         require(is_list, field, value, "a text, or a list of texts")
-        return tuple(item.read(field, part) for part in value)  # type: ignore[attr-defined]
+        return once(field, [item.read(field, part) for part in value])  # type: ignore[attr-defined]
+
+    def once(field: str, texts: Sequence[str]) -> tuple[str, ...]:
+        keys = [key(text) for text in texts]
+        twice = sorted({each for each in keys if keys.count(each) > 1})
+        require(not twice, field, ", ".join(twice), "each of them once")
+        return tuple(texts)
 
     return Kind(read, lambda value: value if isinstance(value, str) else ",".join(value))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from datetime import timedelta
+from urllib.parse import urlsplit
 
 from kinesis_spark._declare import keyword_values, option, read_fields
 from kinesis_spark._kinds import (
@@ -76,6 +77,8 @@ class Connection:
 
     def __post_init__(self) -> None:
         read_fields(self)
+        has_port = self.proxy is None or urlsplit(self.proxy).port is not None
+        require(has_port, "proxy", self.proxy, "a URL with the proxy's port, like http://proxy.example.com:3128")
         alone = [name for name in ("proxy_user", "proxy_password", "no_proxy") if getattr(self, name) is not None]
         if self.proxy is None and alone:
             raise InvalidOptionError(f"{alone[0]}: it was given without proxy, which it is for.")

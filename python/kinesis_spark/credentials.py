@@ -165,7 +165,9 @@ class AssumedRole:
     role_arn: str | None = option("roleArn", _ROLE_ARN, default=None)
     external_id: str | None = option("externalId", _EXTERNAL_ID, default=None, aliases=("roleExternalId",))
     role_session_name: str = option("roleSessionName", _SESSION_NAME, default="kinesis-spark")
-    role_chain: str | Sequence[str] | None = option("roleChain", several(_CHAINED_ROLE), default=None)
+    role_chain: str | Sequence[str] | None = option(
+        "roleChain", several(_CHAINED_ROLE, key=lambda role: role.partition(" ")[0]), default=None
+    )
     role_duration: timedelta | str | None = option(
         "roleDuration", duration(least=_LEAST_DURATION, most=_MOST_DURATION), default=None
     )

@@ -386,6 +386,11 @@ def _check_same_meaning(
         OF_ORDERS | {"linger": "1s", "dualStack": "true", "endpoint": "http://localhost:1"},
         OF_ORDERS | {"fips": "true", "stsEndpoint": "http://localhost:1"},
         OF_SEVERAL | {"fips": "true", "stream.orders.endpoint": "http://localhost:1"},
+        OF_ORDERS | {"proxy": "http://proxy"},
+        OF_ORDERS | {"proxy": "http://proxy:1", "noProxy": "localhost,localhost"},
+        OF_ORDERS | {"roleArn": ROLE, "roleChain": f"{ROLE}-1,{ROLE}-1 ext"},
+        {"streamName": "orders,orders"},
+        {"streamArn": f"{ORDERS},{ORDERS}"},
     ],
     ids=str,
 )

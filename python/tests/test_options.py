@@ -192,6 +192,14 @@ def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
         (lambda: Connection(proxy_user="u", proxy_password="p"), "without proxy"),
         (lambda: Connection(proxy="http://proxy:1", proxy_user="u"), "belong together"),
         (lambda: Connection(proxy="proxy:1"), "a URL"),
+        (
+            lambda: Connection(proxy="http://proxy"),
+            "proxy='http://proxy' is not valid: expected a URL with the proxy's port",
+        ),
+        (
+            lambda: Connection(proxy="http://proxy:1", no_proxy="a,b, a"),
+            "no_proxy='a' is not valid: expected each .* once",
+        ),
         (lambda: Connection(proxy="http://proxy:1", no_proxy="a b"), "a host's name"),
         (lambda: Connection(read_timeout="10ms"), "read_timeout"),
         (lambda: Connection(application_id="a b"), "application_id"),
@@ -201,6 +209,10 @@ def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
         (lambda: AssumedRole(ROLE, role_duration="1m"), "role_duration"),
         (lambda: AssumedRole(ROLE, role_duration="2h", role_chain=ROLE), "after role_chain"),
         (lambda: AssumedRole(ROLE, role_chain="reader"), "role_chain"),
+        (
+            lambda: AssumedRole(ROLE, role_chain=[ROLE, f"{ROLE} ext"]),
+            f"role_chain='{ROLE}' is not valid: expected each",
+        ),
         (lambda: CustomCredentials("com.example.Mine", {"key": ""}), "credentials_provider_parameters"),
         (lambda: KinesisSinkOptions(connection="http://proxy:1"), "a Connection"),  # type: ignore[arg-type]
     ],
@@ -247,6 +259,11 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
         ({"stream_name": "or ders"}, "a stream's name"),
         ({"stream_name": ("orders", "")}, "a stream's name"),
         ({"stream_name": None, "stream_arn": "arn:aws:s3:::bucket"}, "a stream's ARN"),
+        ({"stream_name": "orders,a,a"}, "stream_name='a' is not valid: expected each of them once"),
+        (
+            {"stream_name": None, "stream_arn": [ARN, ARN]},
+            f"stream_arn='{ARN}' is not valid: expected each of them once",
+        ),
         ({"region": "Ireland"}, "AWS region"),
         ({"endpoint": "127.0.0.1:4567"}, "a URL"),
         ({"endpoint": "http://user:word@host"}, "a URL"),
@@ -519,7 +536,9 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
             max_shard_skew=timedelta(0),
             record_publisher=Polling(2),
             credentials=StaticCredentials(*SECRETS),
-            role=AssumedRole(ROLE, external_id="abc", role_chain=(ROLE, ROLE), role_tags={"team": "data", "cost": ""}),
+            role=AssumedRole(
+                ROLE, external_id="abc", role_chain=(ROLE, f"{ROLE}-1"), role_tags={"team": "data", "cost": ""}
+            ),
             connection=Connection(
                 proxy="http://proxy:3128", proxy_user="me", proxy_password="planted", max_connections=8
             ),
