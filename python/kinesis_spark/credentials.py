@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import timedelta
 from typing import Any, Union, cast
 
@@ -217,6 +218,55 @@ def _read_role(field: str, value: object) -> object:
     role = AssumedRole(value) if isinstance(value, str) else value
     require(isinstance(role, AssumedRole), field, type(value).__name__, "a role's ARN, or an AssumedRole")
     return role
+
+
+def with_own(general: AssumedRole | None, own: AssumedRole | None) -> AssumedRole | None:
+    """The role of one stream: what its own leaves out is taken from the general one."""
+    if general is None or own is None:
+        return own or general
+    given = {field.name: getattr(own, field.name) for field in fields(cast("Any", own))}
+    left_out = {field.name for field in fields(cast("Any", own)) if given[field.name] == field.default}
+    return replace(cast("Any", general), **{name: value for name, value in given.items() if name not in left_out})  # type: ignore[no-any-return]
+
+
+def check_web_identity(where: str, credentials: Credentials, role: AssumedRole | None) -> None:
+    """Refuse what has no use beside the token of a web identity.
+
+    Args:
+        where: what an error calls the role.
+        credentials: which the role is assumed with.
+        role: the role.
+
+    Raises:
+        InvalidOptionError: for an external ID of the role that the token is for, for tags of its session if there is no
+            chain before it, and for a source identity.
+    """
+    if not isinstance(credentials, WebIdentityCredentials) or role is None:
+        return
+    chain = (role.role_chain,) if isinstance(role.role_chain, str) else tuple(role.role_chain or ())
+    names = ("external_id", "role_tags", "role_source_identity") if not chain else ("role_source_identity",)
+    of_role = [name for name in names if getattr(role, name) is not None]
+    of_chain = ["the external ID of the first role of role_chain"] if chain and " " in chain[0] else []
+    for useless in of_role + of_chain:
+        raise InvalidOptionError(f"{where}: {useless} has no use with WebIdentityCredentials. Leave it out.")
+
+
+def check_token_has_role(where: str, credentials: Credentials, role: AssumedRole | None) -> None:
+    """Refuse the token of a web identity without a role.
+
+    Args:
+        where: what an error calls the credentials.
+        credentials: which a stream is called with.
+        role: the stream's role.
+
+    Raises:
+        InvalidOptionError: if no role has an ARN.
+    """
+    if isinstance(credentials, WebIdentityCredentials) and (role is None or role.role_arn is None):
+        raise InvalidOptionError(
+            f"{where}: WebIdentityCredentials without role: a token is good for a role alone. Give the role to assume, "
+            "too."
+        )
 
 
 CREDENTIALS = Kind(_read_credentials)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
 from kinesis_spark._declare import (
@@ -27,6 +27,7 @@ from kinesis_spark._declare import (
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
+    MILLISECOND,
     REGION,
     STREAM_ARN,
     STREAM_NAME,
@@ -53,8 +54,11 @@ from kinesis_spark.credentials import (
     ProfileCredentials,
     StaticCredentials,
     WebIdentityCredentials,
+    check_token_has_role,
+    check_web_identity,
     take_credentials,
     take_role,
+    with_own,
 )
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.fan_out import (
@@ -75,6 +79,7 @@ if TYPE_CHECKING:
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
 _LEAST_DISCOVERY = timedelta(milliseconds=100)
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 AnyPosition = Union[Position, Positions, datetime, str]
 
@@ -238,9 +243,13 @@ class KinesisOptions:
             )
         found = type(self.cloud_watch).__name__
         require(isinstance(self.cloud_watch, CloudWatch), "cloud_watch", found, "a CloudWatch")
-        self._check_per_stream(names, arns)
+        own = self._own_options(names, arns)
         check_roles(self.role, self.per_stream)
+        check_sts(self.connection, self.credentials, self.role, self.per_stream)
         check_endpoints(self.connection, self.endpoint, self.per_stream)
+        check_web_identity("role", self.credentials, cast("AssumedRole | None", self.role))
+        for stream in names + arns:
+            self._check_stream(stream, own.get(stream) or StreamOptions(stream=stream))
         self._check_limits()
         self._check_record_publisher(names, arns)
 
@@ -313,7 +322,18 @@ class KinesisOptions:
                 "it out."
             )
 
-    def _check_per_stream(self, names: tuple[str, ...], arns: tuple[str, ...]) -> None:
+    def _check_stream(self, stream: str, own: StreamOptions) -> None:
+        """Check what holds for one stream: its own options, and the general ones where it has none."""
+        check_caller(self.credentials, self.role, own)
+        check_region(_called("region", own), own.region or self.region, stream)
+        start, end = own.starting_position or self.starting_position, own.ending_position or self.ending_position
+        from_ms, to_ms = _millis(start), _millis(end)
+        later = from_ms is None or to_ms is None or from_ms < to_ms
+        expected = f"a moment after {_called('starting_position', own)}, {start}"
+        require(later, _called("ending_position", own), str(end), expected)
+
+    def _own_options(self, names: tuple[str, ...], arns: tuple[str, ...]) -> dict[str, StreamOptions]:
+        """The options of single streams by the stream as it is named in general."""
         meant: list[str] = []
         for stream in self.per_stream:
             found = stream.stream
@@ -323,6 +343,7 @@ class KinesisOptions:
             meant += read
         twice = sorted({stream for stream in meant if meant.count(stream) > 1})
         require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
+        return dict(zip(meant, self.per_stream))
 
 
 takes_fields_of(KinesisOptions)(KinesisOptions.replace)
@@ -399,6 +420,69 @@ def check_roles(general: AssumedRole | str | None, per_stream: Sequence[StreamOp
         without = ["role"]
     if without:
         raise InvalidOptionError(f"{without[0]}: role_arn is missing. Give the role to assume, too.")
+
+
+def check_sts(
+    connection: Connection,
+    credentials: Credentials,
+    general: AssumedRole | str | None,
+    per_stream: Sequence[StreamOptions],
+) -> None:
+    """Refuse the STS to ask for roles where none is assumed. A profile or the default chain may name a role itself.
+
+    Raises:
+        InvalidOptionError: if neither an ARN of a role nor a profile is given, and credentials are.
+    """
+    given = [name for name in ("sts_region", "sts_endpoint") if getattr(connection, name) is not None]
+    roles = [cast("AssumedRole", role) for role in (general, *(own.role for own in per_stream)) if role is not None]
+    own_profile = any(isinstance(own.credentials, ProfileCredentials) for own in per_stream)
+    may_name_role = own_profile or isinstance(credentials, (DefaultCredentials, ProfileCredentials))
+    if given and not may_name_role and all(role.role_arn is None for role in roles):
+        raise InvalidOptionError(f"{given[0]}: it was given without a role. Give the role to assume, too.")
+
+
+def check_caller(credentials: Credentials, role: AssumedRole | str | None, own: StreamOptions) -> None:
+    """Refuse the token of a web identity without a role, or with what has no use beside it.
+
+    Args:
+        credentials: the general ones.
+        role: the general one.
+        own: the options of one stream, which come before the general ones.
+
+    Raises:
+        InvalidOptionError: for such a token.
+    """
+    used = own.credentials or credentials
+    assumed = with_own(cast("AssumedRole | None", role), cast("AssumedRole | None", own.role))
+    check_token_has_role(_called("credentials", own), used, assumed)
+    check_web_identity(_called("role", own), used, assumed)
+
+
+def check_region(field: str, region: str | None, stream: str | None) -> None:
+    """Refuse another region than the one in a stream's ARN.
+
+    Args:
+        field: what an error calls the region.
+        region: the region that is given, if one is.
+        stream: the stream's name or ARN.
+
+    Raises:
+        InvalidOptionError: for another region.
+    """
+    if stream is not None and is_stream_arn(stream):
+        named = stream.split(":")[3]
+        require(region in (None, named), field, region, f"{named}, the region of {stream}, or none")
+
+
+def _called(field: str, own: StreamOptions) -> str:
+    """What an error calls an option of a stream, its own or the general one."""
+    return field if getattr(own, field) is None else f"{field} of {own.stream}"
+
+
+def _millis(position: AnyPosition | None) -> int | None:
+    """The moment of a position, to the millisecond as Spark is handed it; None for another position."""
+    moment = position.timestamp if isinstance(position, Position) else None
+    return None if moment is None else (moment - _EPOCH) // MILLISECOND
 
 
 def check_endpoints(connection: Connection, general: str | None, per_stream: Sequence[StreamOptions]) -> None:

@@ -21,6 +21,8 @@ from kinesis_spark._kinds import (
     STREAM_NAME,
     count,
     duration,
+    is_stream_arn,
+    meant_by,
     require,
     size,
     tuple_of,
@@ -28,10 +30,28 @@ from kinesis_spark._kinds import (
 )
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.connection import CONNECTION, Connection
-from kinesis_spark.credentials import CREDENTIALS, ROLE, AssumedRole, Credentials, DefaultCredentials
+from kinesis_spark.credentials import (
+    CREDENTIALS,
+    ROLE,
+    AssumedRole,
+    Credentials,
+    DefaultCredentials,
+    check_token_has_role,
+    check_web_identity,
+    with_own,
+)
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.jars import FORMAT, require_jar
-from kinesis_spark.options import ACCESS, StreamOptions, check_endpoints, check_roles, take_access
+from kinesis_spark.options import (
+    ACCESS,
+    StreamOptions,
+    check_caller,
+    check_endpoints,
+    check_region,
+    check_roles,
+    check_sts,
+    take_access,
+)
 from kinesis_spark.retries import Retries, SinkCall, encoded_retries, retries_of
 
 if TYPE_CHECKING:
@@ -115,7 +135,10 @@ class KinesisSinkOptions:
         for own in self.per_stream:
             if own.starting_position is not None or own.ending_position is not None:
                 raise InvalidOptionError(f"per_stream: a sink has no positions, and those of {own.stream} have one.")
-        check_roles(self.role, self.per_stream)
+        check_region("region", self.region, self.stream_arn)
+        for own in self.per_stream:
+            check_region(f"region of {own.stream}", own.region, own.stream)
+        self._check_callers()
         check_endpoints(self.connection, self.endpoint, self.per_stream)
 
     def replace(self, **changes: Unpack[SinkArguments]) -> KinesisSinkOptions:
@@ -151,6 +174,29 @@ class KinesisSinkOptions:
         fields = given.take_fields(cls) | take_access(given, SinkCall)
         given.refuse_rest((cls, *ACCESS))
         return cls(**fields)
+
+    def _check_callers(self) -> None:
+        role = cast("AssumedRole | None", self.role)
+        check_roles(role, [self._with_name(own) for own in self.per_stream])
+        per_stream = [self._with_name(own) for own in self.per_stream if own.to_dict()]
+        check_sts(self.connection, self.credentials, role, per_stream)
+        check_web_identity("role", self.credentials, role)
+        for own in per_stream:
+            check_caller(self.credentials, role, own)
+        # Rows may name other streams, which is not known here.
+        to = (self.stream_name or self.stream_arn or "").lower()
+        has_own = any(own.stream.lower() in (to, to.rpartition("/")[2]) for own in per_stream) if to else per_stream
+        if not has_own:
+            check_token_has_role("credentials", self.credentials, role)
+
+    def _with_name(self, own: StreamOptions) -> StreamOptions:
+        """The options of one stream; one by ARN is called as its name says where it says nothing itself."""
+        names = [each.stream for each in self.per_stream if not is_stream_arn(each.stream)]
+        meant = meant_by(own.stream.rpartition("/")[2], names) if is_stream_arn(own.stream) else []
+        for by_name in [each for each in self.per_stream if each.stream in meant[:1]]:
+            role = with_own(cast("AssumedRole | None", by_name.role), cast("AssumedRole | None", own.role))
+            return replace(cast("Any", own), credentials=own.credentials or by_name.credentials, role=role)  # type: ignore[no-any-return]
+        return own
 
 
 takes_fields_of(KinesisSinkOptions)(KinesisSinkOptions.replace)

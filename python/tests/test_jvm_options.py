@@ -301,6 +301,11 @@ CONSUMER = f"{ORDERS}/consumer/app:1525898737"
 ROLE = "arn:aws:iam::123456789012:role/reader"
 OF_ORDERS, OF_SEVERAL = {"streamName": "orders"}, {"streamName": "orders,refunds"}
 FAN_OUT = {"recordPublisher": "efo", "efo.consumerName": "app"}
+TOKEN, STATIC = {"webIdentityTokenFile": "/token"}, {"accessKeyId": "id", "secretAccessKey": "secret"}
+EIGHT = "AT_TIMESTAMP:2026-01-31T08:00:00Z"
+BACKWARDS = {"startingPosition": EIGHT, "endingPosition": "AT_TIMESTAMP:2026-01-31T07:59:59.999Z"}
+# Of a sink alone.
+LINGER = {"linger": "1s"}
 
 
 def parse_in_jvm(spark: SparkSession, options: type, given: Mapping[str, str]) -> str:
@@ -332,6 +337,15 @@ def parse_in_jvm(spark: SparkSession, options: type, given: Mapping[str, str]) -
         {"streamName": "Orders,orders", "stream.orders.region": "eu-west-1"},
         {"streamArn": ORDERS, "stream.ORDERS.endpoint": "http://127.0.0.1:1"},
         {"streamArn": f"{ORDERS},{OTHER}", **FAN_OUT, f"efo.consumerArn.{ORDERS}": CONSUMER},
+        OF_ORDERS | TOKEN | {"stream.orders.roleArn": ROLE},
+        OF_ORDERS | TOKEN | {"stream.orders.profile": "production"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "roleChain": f"{ROLE}-1", "externalId": "ext", "roleTags": "team=data"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "roleChain": f"{ROLE}-1,{ROLE}-2 ext"},
+        OF_ORDERS | {"stsRegion": "eu-west-1"},
+        OF_ORDERS | STATIC | {"stsRegion": "eu-west-1", "stream.orders.profile": "production"},
+        OF_ORDERS | STATIC | {"stsEndpoint": "http://localhost:1", "stream.orders.roleArn": ROLE},
+        {"streamArn": ORDERS, "region": "us-east-1", "stream.orders.region": "eu-west-1"},
+        OF_ORDERS | BACKWARDS | {"stream.orders.endingPosition": "AT_TIMESTAMP:2026-01-31T08:00:00.001Z"},
     ],
     ids=str,
 )
@@ -348,6 +362,11 @@ def test_python_means_what_the_connector_means_by_the_options_of_a_source(
         OF_ORDERS | {"badRecords": "SKIP", "maxRetryDuration": "0ms"},
         OF_ORDERS | {"stream.refunds.roleArn": ROLE, "externalId": "ext"},
         {"streamName": " orders ", "ordered": "TRUE "},
+        TOKEN | {"stream.refunds.roleArn": ROLE},
+        OF_ORDERS | TOKEN | {"stream.ORDERS.roleArn": ROLE},
+        {"streamArn": ORDERS, **TOKEN, "stream.orders.roleArn": ROLE},
+        {"region": "us-east-1", f"stream.{ORDERS}.region": "eu-west-1"},
+        {"stream.orders.roleArn": ROLE, f"stream.{ORDERS}.externalId": "ext"},
     ],
     ids=str,
 )
@@ -386,11 +405,38 @@ def _check_same_meaning(
         OF_ORDERS | {"linger": "1s", "dualStack": "true", "endpoint": "http://localhost:1"},
         OF_ORDERS | {"fips": "true", "stsEndpoint": "http://localhost:1"},
         OF_SEVERAL | {"fips": "true", "stream.orders.endpoint": "http://localhost:1"},
+        OF_ORDERS | TOKEN,
+        OF_SEVERAL | TOKEN | {"stream.orders.roleArn": ROLE},
+        OF_ORDERS | {"stream.orders.webIdentityTokenFile": "/token"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "externalId": "ext"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "roleTags": "team=data"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "roleChain": f"{ROLE}-1", "roleSourceIdentity": "alice"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "roleChain": f"{ROLE}-1 ext"},
+        OF_ORDERS | TOKEN | {"roleArn": ROLE, "stream.orders.externalId": "ext"},
+        OF_ORDERS | {"roleArn": ROLE, "externalId": "ext", "stream.orders.webIdentityTokenFile": "/token"},
+        OF_ORDERS | TOKEN | {"stream.orders.profile": "production", "externalId": "ext", "stream.orders.roleArn": ROLE},
+        OF_ORDERS | STATIC | {"stsRegion": "eu-west-1"},
+        OF_ORDERS | {"credentialsProvider": "Mine", "stsEndpoint": "http://localhost:1"},
         OF_ORDERS | {"proxy": "http://proxy"},
         OF_ORDERS | {"proxy": "http://proxy:1", "noProxy": "localhost,localhost"},
         OF_ORDERS | {"roleArn": ROLE, "roleChain": f"{ROLE}-1,{ROLE}-1 ext"},
         {"streamName": "orders,orders"},
         {"streamArn": f"{ORDERS},{ORDERS}"},
+        {"streamArn": ORDERS, "region": "us-east-1"},
+        {"streamArn": ORDERS, "stream.orders.region": "us-east-1"},
+        OF_ORDERS | BACKWARDS,
+        OF_ORDERS | {"startingPosition": EIGHT, "stream.orders.endingPosition": EIGHT},
+        LINGER | OF_ORDERS | TOKEN,
+        LINGER | OF_ORDERS | TOKEN | {"stream.refunds.roleArn": ROLE},
+        LINGER | OF_ORDERS | TOKEN | {f"stream.{ORDERS}.roleArn": ROLE},
+        LINGER | OF_ORDERS | TOKEN | {"roleArn": ROLE, "stream.refunds.externalId": "ext"},
+        LINGER | {"stream.refunds.webIdentityTokenFile": "/token"},
+        LINGER
+        | {"stream.orders.roleArn": ROLE, f"stream.{ORDERS}.webIdentityTokenFile": "/token", "externalId": "ext"},
+        LINGER | OF_ORDERS | STATIC | {"stsRegion": "eu-west-1"},
+        LINGER | {"streamArn": ORDERS, "region": "us-east-1", "stream.orders.region": "eu-west-1"},
+        LINGER | {f"stream.{ORDERS}.region": "us-east-1"},
+        LINGER | {"stream.orders.roleSessionName": "kinesis-spark"},
     ],
     ids=str,
 )

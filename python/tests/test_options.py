@@ -139,19 +139,18 @@ def test_connection_chain_of_roles_and_web_identity_are_passed_to_spark() -> Non
         role_chain=[ROLE, f"{ROLE}-1 ext-1"],
         role_duration="30m",
         role_tags={"team": "data"},
-        role_source_identity="alice",
     )
     credentials = WebIdentityCredentials("/token")
     options = KinesisOptions(stream_name="orders", credentials=credentials, role=role, connection=connection)
-    assert options.to_dict() == expected | {
-        "streamName": "orders",
-        "webIdentityTokenFile": "/token",
+    of_role = {
         "roleArn": ROLE,
         "roleChain": f"{ROLE},{ROLE}-1 ext-1",
         "roleDuration": "1800s",
         "roleTags": "team=data",
-        "roleSourceIdentity": "alice",
     }
+    assert options.to_dict() == expected | {"streamName": "orders", "webIdentityTokenFile": "/token"} | of_role
+    with_identity = dataclasses.replace(role, role_source_identity="alice")
+    assert KinesisSinkOptions(role=with_identity).to_dict() == of_role | {"roleSourceIdentity": "alice"}
 
 
 def test_credentials_of_single_streams_are_passed_to_spark_and_shown_nowhere() -> None:
@@ -314,6 +313,145 @@ def test_an_invalid_option_is_refused_when_it_is_set(wrong: dict[str, Any], mess
     with pytest.raises(InvalidOptionError) as refused:
         KinesisOptions(**({"stream_name": "orders"} | wrong))
     assert message in str(refused.value)
+
+
+def stream(name: str = "orders", **own: Any) -> dict[str, Any]:  # noqa: ANN401
+    """Options of one stream."""
+    return {"per_stream": [StreamOptions(stream=name, **own)]}
+
+
+KEYS, TOKEN = StaticCredentials(*SECRETS), WebIdentityCredentials("/token")
+PROFILE, STS = ProfileCredentials("production"), Connection(sts_region="eu-west-1")
+EARLIER = MOMENT - timedelta(milliseconds=1)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"credentials": TOKEN}, "credentials: WebIdentityCredentials without role"),
+        ({"credentials": TOKEN, **stream(region="eu-west-1")}, "credentials: WebIdentityCredentials without role"),
+        (stream(credentials=TOKEN), "credentials of orders: WebIdentityCredentials without role"),
+        (
+            {"credentials": TOKEN, "role": AssumedRole(ROLE, external_id="ext")},
+            "role: external_id has no use with WebIdentityCredentials",
+        ),
+        ({"credentials": TOKEN, "role": AssumedRole(ROLE, role_tags="team=data")}, "role: role_tags has no use"),
+        (
+            {"credentials": TOKEN, "role": AssumedRole(ROLE, role_chain=f"{ROLE}-1", role_source_identity="alice")},
+            "role: role_source_identity has no use",
+        ),
+        (
+            {"credentials": TOKEN, "role": AssumedRole(ROLE, role_chain=f"{ROLE}-1 ext")},
+            "role: the external ID of the first role of role_chain has no use",
+        ),
+        (
+            {"credentials": TOKEN, "role": ROLE, **stream(role=AssumedRole(external_id="ext"))},
+            "role of orders: external_id has no use",
+        ),
+        ({"role": AssumedRole(ROLE, external_id="ext"), **stream(credentials=TOKEN)}, "role: external_id has no use"),
+        ({"credentials": KEYS, "connection": STS}, "sts_region: it was given without a role"),
+        (
+            {"credentials": CustomCredentials("Mine"), "connection": Connection(sts_endpoint="http://localhost:1")},
+            "sts_endpoint: it was given without a role",
+        ),
+    ],
+)
+@pytest.mark.parametrize("options", [KinesisOptions, KinesisSinkOptions])
+def test_credentials_and_roles_that_contradict_each_other_are_refused(
+    options: Any,  # noqa: ANN401
+    given: dict[str, Any],
+    message: str,
+) -> None:
+    with pytest.raises(InvalidOptionError) as refused:
+        options(stream_name="orders", **given)
+    assert message in str(refused.value)
+    assert not any(secret in str(refused.value) for secret in SECRETS)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"credentials": TOKEN, **stream(role=ROLE)},
+        {"credentials": TOKEN, **stream(credentials=PROFILE)},
+        {"role": ROLE, **stream(credentials=TOKEN)},
+        {"credentials": TOKEN, "role": AssumedRole(ROLE, role_chain=f"{ROLE}-1", external_id="ext", role_tags="a=b")},
+        {"credentials": TOKEN, "role": AssumedRole(ROLE, role_chain=[f"{ROLE}-1", f"{ROLE}-2 ext"])},
+        {"connection": STS},
+        {"credentials": PROFILE, "connection": STS},
+        {"credentials": KEYS, "connection": STS, "role": ROLE},
+        {"credentials": KEYS, "connection": STS, **stream(role=ROLE)},
+        {"credentials": KEYS, "connection": STS, **stream(credentials=PROFILE)},
+    ],
+)
+@pytest.mark.parametrize("options", [KinesisOptions, KinesisSinkOptions])
+def test_credentials_and_roles_of_one_stream_and_in_general_are_taken_together(options: Any, given: Any) -> None:  # noqa: ANN401
+    assert options(stream_name="orders", **given).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (
+            {"stream_arn": ARN, "region": "us-east-1"},
+            f"region='us-east-1' is not valid: expected eu-west-1, the region of {ARN}",
+        ),
+        ({"stream_arn": ARN, **stream(region="us-east-1")}, "region of orders='us-east-1' is not valid"),
+        ({"stream_arn": (ARN, OTHER), "region": "eu-west-1"}, f"expected us-east-1, the region of {OTHER}"),
+        (
+            {"stream_name": "orders", "starting_position": MOMENT, "ending_position": MOMENT},
+            "ending_position='AT_TIMESTAMP:2026-01-31T08:00:00.000Z' is not valid: expected a moment after "
+            "starting_position, AT_TIMESTAMP:2026-01-31T08:00:00.000Z",
+        ),
+        (
+            {"stream_name": "orders", "starting_position": MOMENT, **stream(ending_position=EARLIER)},
+            "ending_position of orders='AT_TIMESTAMP:2026-01-31T07:59:59.999Z' is not valid",
+        ),
+        # To the millisecond, as Spark is handed them.
+        (
+            {
+                "stream_name": "orders",
+                "starting_position": MOMENT,
+                "ending_position": MOMENT + timedelta(microseconds=999),
+            },
+            "a moment after",
+        ),
+    ],
+)
+def test_regions_and_positions_that_contradict_each_other_are_refused(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidOptionError) as refused:
+        KinesisOptions(**wrong)
+    assert message in str(refused.value)
+
+
+def test_regions_and_positions_of_one_stream_come_before_the_general_ones() -> None:
+    KinesisOptions(stream_arn=ARN, region="us-east-1", **stream(region="eu-west-1"))
+    KinesisOptions(
+        stream_name="orders",
+        starting_position=MOMENT,
+        ending_position=EARLIER,
+        **stream(starting_position=EARLIER - timedelta(milliseconds=1)),
+    )
+
+
+def test_a_sink_s_streams_are_called_in_the_region_of_their_arns_and_in_names_that_fit() -> None:
+    for wrong in ({"stream_arn": ARN}, {**stream(ARN, region="us-east-1")}):
+        with pytest.raises(InvalidOptionError, match=f"expected eu-west-1, the region of {ARN}"):
+            KinesisSinkOptions(**{"region": "us-east-1"} | wrong)
+    # Rows may name other streams than one with options of its own.
+    KinesisSinkOptions(region="us-east-1", **stream(ARN, region="eu-west-1"))
+    KinesisSinkOptions(stream_arn=ARN, credentials=TOKEN, **stream(role=ROLE))
+    KinesisSinkOptions(credentials=TOKEN, **stream(role=ROLE))
+    for others in ({}, stream("refunds", role=ROLE), stream(ARN, role=ROLE), stream()):
+        with pytest.raises(InvalidOptionError, match="credentials: WebIdentityCredentials without role"):
+            KinesisSinkOptions(stream_name="orders", credentials=TOKEN, **others)
+    # One by ARN has what is given by its name, too.
+    by_name = StreamOptions(stream="Orders", role=ROLE)
+    for own in (AssumedRole(external_id="ext"), None):
+        KinesisSinkOptions(per_stream=[by_name, StreamOptions(stream=ARN, role=own, region="eu-west-1")])
+    with pytest.raises(InvalidOptionError, match=f"role of {ARN}: external_id has no use"):
+        KinesisSinkOptions(
+            per_stream=[by_name, StreamOptions(stream=ARN, credentials=TOKEN, role=AssumedRole(external_id="ext"))]
+        )
 
 
 def test_per_stream_options_are_passed_by_arn_if_stream_names_are_equal() -> None:
@@ -574,7 +712,7 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
             per_stream=(StreamOptions(stream=OTHER, role=ROLE),),
         ),
         KinesisOptions(stream_arn=ARN, credentials=ProfileCredentials("production")),
-        KinesisOptions(stream_arn=ARN, credentials=WebIdentityCredentials("/token")),
+        KinesisOptions(stream_arn=ARN, credentials=WebIdentityCredentials("/token"), role=ROLE),
         KinesisSinkOptions(),
         KinesisSinkOptions(
             stream_name="orders",
