@@ -225,8 +225,10 @@ def with_own(general: AssumedRole | None, own: AssumedRole | None) -> AssumedRol
     if general is None or own is None:
         return own or general
     given = {field.name: getattr(own, field.name) for field in fields(cast("Any", own))}
-    left_out = {field.name for field in fields(cast("Any", own)) if given[field.name] == field.default}
-    return replace(cast("Any", general), **{name: value for name, value in given.items() if name not in left_out})  # type: ignore[no-any-return]
+    own_values = {
+        field.name: given[field.name] for field in fields(cast("Any", own)) if given[field.name] != field.default
+    }
+    return replace(cast("Any", general), **own_values)  # type: ignore[no-any-return]
 
 
 def check_web_identity(where: str, credentials: Credentials, role: AssumedRole | None) -> None:

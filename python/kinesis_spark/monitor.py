@@ -349,7 +349,9 @@ class KinesisMonitor:
             self._listener = _listener(self, spark)
             spark.streams.addListener(self._listener)
             for query in spark.streams.active:
-                self.started(str(query.id), query.name, str(query.runId))
+                # The listener may know a later run.
+                if str(query.id) not in self._queries:
+                    self.started(str(query.id), query.name, str(query.runId))
 
     def on_lag(
         self, above: timedelta | str, lasting: timedelta | str, call: Callable[[Alert], object]

@@ -184,7 +184,8 @@ class KinesisOptions:
         min_partitions: the least number of tasks for a micro-batch, as far as it has records enough, or a batch read;
             with more than 1, what a shard brings is cut into parts for several tasks where there are fewer shards.
         real_time_reserved_cores: cores that the tasks of a real-time batch leave to others, as all stages of such a
-            batch run at once; None for `spark.sql.shuffle.partitions` for each operator of the query that shuffles.
+            batch run at once; None for `spark.sql.shuffle.partitions` for each operator that shuffles the
+            stream's rows, and as many as a repartition says.
         reader_buffer_size: bytes that the shard readers of one executor may hold ahead of their queries, in all; 16 MiB
             at least; None for a fifth of the executor's heap without Spark's 300 MiB.
         max_retry_duration: how long calls are retried, from the first failure in a row, before the query fails. What

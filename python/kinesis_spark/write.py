@@ -177,15 +177,15 @@ class KinesisSinkOptions:
 
     def _check_callers(self) -> None:
         role = cast("AssumedRole | None", self.role)
-        check_roles(role, [self._with_name(own) for own in self.per_stream])
         per_stream = [self._with_name(own) for own in self.per_stream if own.to_dict()]
+        check_roles(role, per_stream)
         check_sts(self.connection, self.credentials, role, per_stream)
         check_web_identity("role", self.credentials, role)
         for own in per_stream:
             check_caller(self.credentials, role, own)
         # Rows may name other streams, which is not known here.
-        to = (self.stream_name or self.stream_arn or "").lower()
-        has_own = any(own.stream.lower() in (to, to.rpartition("/")[2]) for own in per_stream) if to else per_stream
+        to = self.stream_name or self.stream_arn
+        has_own = any(meant_by(own.stream, [to]) for own in per_stream) if to else per_stream
         if not has_own:
             check_token_has_role("credentials", self.credentials, role)
 
@@ -193,10 +193,11 @@ class KinesisSinkOptions:
         """The options of one stream; one by ARN is called as its name says where it says nothing itself."""
         names = [each.stream for each in self.per_stream if not is_stream_arn(each.stream)]
         meant = meant_by(own.stream.rpartition("/")[2], names) if is_stream_arn(own.stream) else []
-        for by_name in [each for each in self.per_stream if each.stream in meant[:1]]:
-            role = with_own(cast("AssumedRole | None", by_name.role), cast("AssumedRole | None", own.role))
-            return replace(cast("Any", own), credentials=own.credentials or by_name.credentials, role=role)  # type: ignore[no-any-return]
-        return own
+        by_name = next((each for each in self.per_stream if each.stream in meant[:1]), None)
+        if by_name is None:
+            return own
+        role = with_own(cast("AssumedRole | None", by_name.role), cast("AssumedRole | None", own.role))
+        return replace(cast("Any", own), credentials=own.credentials or by_name.credentials, role=role)  # type: ignore[no-any-return]
 
 
 takes_fields_of(KinesisSinkOptions)(KinesisSinkOptions.replace)

@@ -625,8 +625,10 @@ def test_iam_leaves_out_the_options_of_another_stream() -> None:
 def test_iam_allows_the_consumer_whose_arn_is_given_for_the_stream(stream: str) -> None:
     consumer = f"{STREAM}/consumer/shared:1525898737"
     options = (f"efo.consumerArn.{stream}={consumer}", f"efo.consumerArn.refunds={CONSUMER_OF_REFUNDS}")
-    allowed = iam(*options, "efo.consumerName=app", use="fan-out-none")
-    assert allowed["kinesis:SubscribeToShard"] == allowed["kinesis:DescribeStreamConsumer"] == consumer
+    for use in ("fan-out-none", "fan-out"):
+        allowed = iam(*options, "efo.consumerName=app", use=use)
+        assert allowed["kinesis:SubscribeToShard"] == allowed["kinesis:DescribeStreamConsumer"] == consumer
+        assert "kinesis:RegisterStreamConsumer" not in allowed
 
 
 def test_iam_allows_a_consumer_by_name_where_only_another_stream_has_the_arn_of_one() -> None:

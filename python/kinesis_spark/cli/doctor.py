@@ -145,7 +145,10 @@ def _region(target: Target, region: str | None) -> Check:
         advice = "Give --region, set AWS_REGION, or name the stream by its ARN."
         return Check("region", is_good=False, found="none", advice=advice)
     if target.connector_region() is None:
-        advice = "The connector doesn't read AWS_DEFAULT_REGION: set AWS_REGION, or the query's option region."
+        advice = (
+            "The connector doesn't read AWS_DEFAULT_REGION: set AWS_REGION, or the query's option region. On EC2 it "
+            "takes the instance's."
+        )
         return Check("region", is_good=False, found=f"{region}, from AWS_DEFAULT_REGION alone", advice=advice)
     return Check("region", is_good=True, found=region)
 

@@ -170,6 +170,8 @@ def options_of_stream(side: Side, options: Mapping[str, str], stream: str) -> di
             continue
         if meant_by(written, [stream]):
             own[option.lower()] = value
+    if "efo.consumerarn" in own:
+        own["efo.registration"] = "none"
     if any(_CREDENTIALS.fullmatch(name) for name in own):
         # They replace the general ones as a whole.
         general = {name: value for name, value in general.items() if _CREDENTIALS.fullmatch(name) is None}

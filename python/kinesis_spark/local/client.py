@@ -170,8 +170,8 @@ class KinesisClient:
         Args:
             stream: the stream's name.
             count: how many records to wait for; None takes what is there.
-            timeout_s: how long `count` records are waited for, calls above the service's quotas are repeated, and a shard
-                may bring nothing though it has more.
+            timeout_s: how long `count` records are waited for, calls above the service's quotas are repeated, and
+                a shard may bring nothing though it has more.
 
         Raises:
             LocalKinesisError: if there is no such stream, or fewer records when the time is over.
@@ -252,6 +252,8 @@ class KinesisClient:
                 yield StoredRecord(record.get("PartitionKey"), data, shard, record["SequenceNumber"], arrived)
             behind = answer.get("MillisBehindLatest", 0)
             iterator = None if not answer["Records"] and behind == 0 else answer.get("NextShardIterator")
+            if not iterator:
+                return
             if answer["Records"] or behind < least_behind:
                 deadline = time.monotonic() + timeout_s
                 least_behind = min(least_behind, behind)
@@ -260,7 +262,7 @@ class KinesisClient:
                     f"Reading shard {shard} of stream {stream} at {self.endpoint}: nothing came for {timeout_s:g} s, "
                     f"though there is more ({behind} ms behind)"
                 )
-            elif iterator:
+            else:
                 time.sleep(_POLL_S)
 
     def _send(self, what: str, method: str, path: str, body: bytes, headers: dict[str, str]) -> dict[str, Any]:

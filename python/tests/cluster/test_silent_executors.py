@@ -22,7 +22,7 @@ pytestmark = pytest.mark.jvm
 
 # The readers move within 10 s, and a batch carries what they read; the rest is for a machine that does much else. An
 # executor that doesn't answer is lost for Spark after 120 s, and its shards move then in any case: this is less.
-READ_WITHIN_S = 90
+READ_WITHIN_S = 40
 
 # Long enough to see that what is late comes at all, or doesn't.
 WATCHED_S = 110

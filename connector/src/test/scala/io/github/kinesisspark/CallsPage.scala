@@ -49,7 +49,7 @@ private object CallsPage {
     ),
     row(GetShardIterator)(Driver, "ListedStream")(
       s"for a shard that no listing has, though a checkpoint, a position or a child names it, and for one that its reader doesn't find: no " +
-        s"sooner than ${shown(ListedStream.ListAgain)} after the call before; ListShards follows where it isn't found"
+        s"sooner than ${shown(ListedStream.ListAgain)} after the call before; ListShards follows where it isn't found, and once a second while a batch waits for a listing of its shards"
     ),
     row(GetShardIterator)(Executors, "PollingRecordPublisher")(
       "once for each shard that is polled; again when the iterator has expired, and after two failed calls in a row that were not throttled"

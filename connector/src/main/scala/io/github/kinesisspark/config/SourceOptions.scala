@@ -90,7 +90,7 @@ object SourceOptions extends OptionGroup(OptionScope.Source) {
     OptionValue.countOrZero,
     doc =
       "Cores that the tasks of a real-time batch leave to others: all stages of such a batch run at once. Left out, it is " +
-        "`spark.sql.shuffle.partitions` for each operator of the query that shuffles, which Spark 4.3 can run."
+        "`spark.sql.shuffle.partitions` for each operator that shuffles the stream's rows, which Spark 4.3 can run, and as many as a repartition says."
   )
 
   // The least that holds one full answer of GetRecords (10 MB) with room for the next one to arrive.

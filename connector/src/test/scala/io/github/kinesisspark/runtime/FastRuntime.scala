@@ -5,7 +5,7 @@ import java.util.concurrent.{ConcurrentHashMap, Executor, PriorityBlockingQueue,
 import scala.concurrent.duration._
 
 /** A process whose time passes faster than the machine's, and that can stand still: its threads do nothing then, while its clock runs. Time stands still for
-  * all processes while work of one is queued or runs, unless that process stands still. So a busy machine makes a test longer, and no answer late.
+  * all processes while work of one is queued or runs, unless that process stands still. So a busy machine makes a test longer, and hardly an answer late.
   *
   * @param speed how much faster
   */

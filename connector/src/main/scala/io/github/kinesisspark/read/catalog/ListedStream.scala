@@ -57,6 +57,9 @@ final class ListedStream private (
   private val discovery        = new StreamDirectory(lease.client, briefly)
   @volatile private var broken = Option.empty[Failures]
 
+  /** Shards that were awaited in vain. */
+  private var neverListed = Set.empty[String]
+
   /** What LATEST means for this query, in ms by the service's clock. */
   private var latest = Option.empty[Long]
 
@@ -67,32 +70,41 @@ final class ListedStream private (
 
   def lineage: Lineage = knowledge.get().lineage
 
-  /** The hash keys of shards. After a restart a listing may be older than a shard of the checkpoint: it is awaited. Of shards that the service doesn't have
-    * any more there is nothing left to read.
+  /** The hash keys of shards. After a restart a listing may be older than a shard of the checkpoint: the caller waits until one has it. Of shards that the
+    * service doesn't have any more there is nothing left to read.
+    *
+    * @throws KinesisException where listing or asking has failed for too long, or can't succeed
     */
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] = {
-    awaitListed(shardIds, runtime.clock.nanos() + access.client.retries.maxDuration.toNanos)
+    awaitListed(shardIds -- neverListed, runtime.clock.nanos())
     knowledge.get().hashKeys(shardIds)
   }
 
-  @tailrec private def awaitListed(shardIds: Set[String], deadline: Long): Unit = {
+  @tailrec private def awaitListed(shardIds: Set[String], since: Long): Unit = {
     def unknown = knowledge.get().unknown(shardIds)
     if (unknown.nonEmpty) {
       listedAt = runtime.clock.nanos()
       relist()
+      broken.foreach(failIfLasting)
       val unlisted = unknown
       if (unlisted.nonEmpty) gone(unlisted): Unit
-    }
-    val left = unknown
-    if (left.nonEmpty)
-      if (runtime.clock.nanos() > deadline)
-        log.warn(
-          s"$arn: no listing has ${left.toVector.sorted.mkString(", ")} yet, which the service has. User records of other shards in them are not left out."
-        )
-      else {
-        runtime.waits.sleep(ListAgain)
-        awaitListed(shardIds, deadline)
+      val left = unknown
+      if (left.nonEmpty) {
+        def names = left.toVector.sorted.mkString(", ")
+        if (runtime.clock.nanos() - since < LongestLag.toNanos) {
+          runtime.lines.warn(log, s"lag $arn", arn)(
+            s"$arn: batches wait until a listing has $names, as the service has them."
+          )
+          runtime.waits.sleep(ListAgain)
+          awaitListed(shardIds, since)
+        } else {
+          neverListed ++= left
+          log.warn(
+            s"$arn: no listing has $names, though the service has them. User records of other shards in them are not left out."
+          )
+        }
       }
+    }
   }
 
   /** Adds the children that the last answers of their parents named. */
@@ -285,6 +297,9 @@ object ListedStream {
 
   /** The least time between two listings that readers wait for. */
   private[kinesisspark] val ListAgain = 1.second
+
+  /** How much older than a shard a listing may be: mostly it is seconds. */
+  private[catalog] val LongestLag = 2.minutes
 
   /** How long one discovery retries. */
   private val DiscoveryPatience = 10.seconds

@@ -205,7 +205,7 @@ object MemoryBudget {
     private[MemoryBudget] var taken    = 0L
 
     /** Bytes that it has, of records and of answers on their way. */
-    private[reader] def used: Long = budget.synchronized(taken)
+    private[read] def used: Long = budget.synchronized(taken)
 
     def capacity: Long = budget.capacity
 

@@ -62,6 +62,9 @@ private[realtime] final class FollowedShard(
   /** It has asked for more memory than there is. */
   def isStarved: Boolean = reader.memory.isWaiting
 
+  /** Holds memory for records, and for answers on their way. */
+  def hasMemory: Boolean = reader.memory.used > 0
+
   /** Has it read on beyond the budget. */
   def overdraw(): Unit = reader.memory.overdraw()
 

@@ -8,6 +8,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position._
+import io.github.kinesisspark.read.catalog.ReadToTip
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningResult, PlanningState, ReaderStatus}
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.read.row.SourceSchema
@@ -30,8 +31,13 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
 
   private var state = RealTimeState.begin
 
-  /** A real-time batch has no end when it is planned. */
-  override def latestOffset(start: Offset, limit: ReadLimit): Offset = start
+  private lazy val callers = source.host.callers
+
+  /** A real-time batch has no end when it is planned. Here alone can be seen who waits. */
+  override def latestOffset(start: Offset, limit: ReadLimit): Offset = {
+    callers.foreach(_.areWaiting)
+    start
+  }
 
   override def readerFactory(): PartitionReaderFactory = new RealTimeReaderFactory(readers.config, SourceSchema.schema)
 
@@ -68,17 +74,20 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     if (unasked.nonEmpty)
       log.warn(
         s"${unasked.size} of the batch's ${progress.size} tasks read nothing before it was over: $repeated ran again after a failed attempt, and the others found " +
-          "no free core"
+          "no free core, or came too late"
       )
     val completed = complete(now, end, reads, begun)
-    val hasMoved  =
-      now.planning.hasNewStreams || begun.nonEmpty || moved.exists { case (shard, to) =>
-        !now.planning.reading.get(shard).contains(to)
-      }
     happened(Ends(isStarved = unasked.nonEmpty, runtime.clock.nanos() - now.nanos))
-    // Spark takes another end for news, which processAllAvailable() waits for the end of.
-    offsets.remember(if (hasMoved || retention.isDue(now.planning.start, completed)) completed else now.planning.start)
+    val isAnswer = begun.isEmpty && isAllRead(now.planning, moved)
+    if (isAnswer) callers.foreach(_.answered())
+    offsets.remember(if (isAnswer) now.planning.start else completed)
   }
+
+  /** Whether somebody waits for that all is processed, and it is. Spark answers them where a batch ends at its start. */
+  private def isAllRead(planning: PlanningState, moved: Map[ShardKey, ShardPosition]) =
+    callers.exists(_.areWaiting) && !planning.hasNewStreams && planning.awaitingChildren.isEmpty &&
+      moved.forall { case (shard, to) => planning.reading.get(shard).contains(to) } &&
+      ReadToTip.isSo(catalog, planning.reading).contains(true)
 
   private def happened(call: Call): Unit = state = state.after(call)
 

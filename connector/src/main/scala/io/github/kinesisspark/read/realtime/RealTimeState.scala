@@ -53,7 +53,7 @@ private[realtime] object RealTimeState {
 
   /** Its tasks have reported where they are.
     *
-    * @param isStarved some found no free core
+    * @param isStarved some began when it was over
     */
   final case class Ends(isStarved: Boolean, elapsedNanos: Long) extends Call
   case object Stopped                                           extends Call

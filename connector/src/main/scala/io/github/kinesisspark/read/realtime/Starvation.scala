@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.realtime
 
 import scala.concurrent.duration._
 
-/** Batches of which tasks found no free core, less those whose tasks all found one: a core that comes free a moment before the end
+/** Batches of which tasks began when they were over, mostly for want of a free core, less those whose tasks all began in time: a core that comes free a moment before the end
   * makes no difference, nor does a machine that stands still for a few short batches.
   *
   * @param nanos how long they lasted, less the others

@@ -20,6 +20,8 @@ import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
   * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many records of each,
   * and puts those that have more behind the others.
   *
+  * Where none has news for half a second, one that waits for memory gets it beyond the budget.
+  *
   * | a shard has no more rows, and its reader | what follows |
   * |---|---|
   * | continues | it comes into line again with its next news |
@@ -45,6 +47,7 @@ private[realtime] final class TaskFeed(
   private var current      = Option.empty[InLine]
   private var takenInTurn  = 0
   private var last: InLine = _
+  private var hurried      = Option.empty[FollowedShard]
 
   Closing.unlessMade(close()) {
     shards.foreach { case (shard, from) => begin(shard, from, child = None) }
@@ -75,8 +78,7 @@ private[realtime] final class TaskFeed(
       line.poll(left.min(Quiet).nanos) match {
         case None if left <= Quiet => None
         case None                  =>
-          // Shards that no task reads may hold the rest until the batch is over.
-          all.valuesIterator.map(_.shard).find(_.isStarved).foreach(_.overdraw())
+          hurry()
           next(deadline)
         case Some(first) =>
           first.leave()
@@ -99,6 +101,15 @@ private[realtime] final class TaskFeed(
     all.valuesIterator.map(_.shard.delivered).foldLeft(UserRecordCount.none)(_ and _)
 
   override def close(): Unit = all.values.foreach(_.shard.close())
+
+  /** Has one shard that waits for memory read on beyond the budget, and the next one when that has brought something: shards that no task reads may hold the
+    * rest until the batch is over.
+    */
+  private def hurry(): Unit = if (!hurried.exists(shard => shard.hasMemory && !shard.isStarved)) {
+    val (before, after) = all.valuesIterator.map(_.shard).toVector.span(shard => !hurried.contains(shard))
+    hurried = (after.drop(1) ++ before ++ after.take(1)).find(_.isStarved)
+    hurried.foreach(_.overdraw())
+  }
 
   private def begin(shard: ShardKey, from: ShardPosition, child: Option[Shard]): Unit = {
     val one = new InLine(shard, from, child)

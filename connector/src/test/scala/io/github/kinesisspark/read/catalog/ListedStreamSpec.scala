@@ -23,6 +23,9 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
   private final class Scene {
     val time            = new VirtualTime
     var refused         = Option.empty[Exception]
+    var listedShards    = Seq(0)
+    var hasAll          = false
+    var listings        = 0
     private val service = new StubKinesis {
       override def serviceClientConfiguration: KinesisServiceClientConfiguration =
         KinesisServiceClientConfiguration.builder
@@ -38,12 +41,17 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
       }
 
       override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] = answer {
+        listings += 1
         val keys = HashKeyRange.builder.startingHashKey("0").endingHashKey("9").build
-        ListShardsResponse.builder.shards(Shard.builder.shardId(shardId(0)).hashKeyRange(keys).build).build
+        val all  = listedShards.map(n => Shard.builder.shardId(shardId(n)).hashKeyRange(keys).build)
+        ListShardsResponse.builder.shards(all: _*).build
       }
 
       override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
-        answer(throw ResourceNotFoundException.builder.message("no such shard").statusCode(400).build)
+        answer(
+          if (hasAll) GetShardIteratorResponse.builder.shardIterator("there").build
+          else throw ResourceNotFoundException.builder.message("no such shard").statusCode(400).build
+        )
     }
 
     val listed: ListedStream = {
@@ -82,6 +90,42 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
       scene.refused = Some(outage)
       scene.plan(15, apart = 1.minute)
       intercept[KinesisException](scene.plan(4, apart = 1.minute)).errorClass shouldBe "KINESIS_UNAVAILABLE"
+    }
+  }
+
+  describe("the hash keys of a shard that no listing has") {
+    it("are awaited where the service has the shard, at most for two minutes and once") {
+      val scene = new Scene
+      scene.hasAll = true
+      scene.listed.hashKeys(Set(shardId(0), shardId(1))).keySet shouldBe Set(shardId(0))
+      scene.time.elapsed should (be >= ListedStream.LongestLag and be < ListedStream.LongestLag * 2)
+      val listings = scene.listings
+      scene.listed.hashKeys(Set(shardId(1))) shouldBe empty
+      scene.listings shouldBe listings
+    }
+
+    it("are there as soon as a listing has it") {
+      val scene = new Scene
+      scene.hasAll = true
+      import scene.time.runtime
+      runtime.workers.start("listing")(scene.listedShards = Seq(0, 1))
+      scene.listed.hashKeys(Set(shardId(1))).keySet shouldBe Set(shardId(1))
+      scene.time.elapsed should be < 5.seconds
+    }
+
+    it("are not awaited where the service doesn't have it any more, nor asked for again") {
+      val scene = new Scene
+      scene.listed.hashKeys(Set(shardId(1))) shouldBe empty
+      val listings = scene.listings
+      scene.listed.hashKeys(Set(shardId(1))) shouldBe empty
+      scene.listings shouldBe listings
+      scene.time.elapsed should be < 5.seconds
+    }
+
+    it("end the query where listing can't succeed") {
+      val scene = new Scene
+      scene.refused = Some(denied)
+      intercept[KinesisException](scene.listed.hashKeys(Set(shardId(1)))).errorClass shouldBe "KINESIS_ACCESS_DENIED"
     }
   }
 

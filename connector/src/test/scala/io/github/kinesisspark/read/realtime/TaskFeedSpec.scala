@@ -112,6 +112,23 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       granted shouldBe (200L << 10)
     }
 
+    it("has shards read beyond the budget one after the other, each in its turn") {
+      val s     = new Setting(0 -> after(0), 1 -> after(0))
+      val other = s.member.account()
+      other.take(_ => 900L << 10)(_ => ())
+      val served            = mutable.Buffer.empty[Int]
+      def ask(n: Int): Unit = s.readers(shard(n)).memory.take(_ => 200L << 10)(_ => served += n): Unit
+      ask(0)
+      ask(1)
+      s.feed.next(1200.millis) shouldBe None
+      served shouldBe Seq(0)
+      // It has brought nothing, and asks again.
+      s.readers(shard(0)).memory.giveBack(200L << 10)
+      ask(0)
+      s.feed.next(1200.millis) shouldBe None
+      served shouldBe Seq(0, 1)
+    }
+
     it("can be interrupted while it waits") {
       val s      = new Setting(0 -> after(0))
       var ended  = false

@@ -343,7 +343,7 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
     it("doesn't end AvailableNow before the other shards are read") {
       // The first call finds where to stop.
       passesRetention(Trigger.AvailableNow(), looks = 1) { passed =>
-        // Before anything comes of the other shard.
+        // Before a record of the other shard comes.
         eventually((passed.said().contains("not read to the end") || !passed.query.isActive) shouldBe true)
         passed.release()
         passed.query.awaitTermination(180000) shouldBe true

@@ -9,9 +9,11 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
+import org.scalatest.concurrent.ThreadSignaler
 import org.scalatest.time.{Seconds, Span}
 import software.amazon.awssdk.core.SdkBytes
 
+import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecord}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.it.TestStream
@@ -25,7 +27,8 @@ import io.github.kinesisspark.testkit.{KinesisServerConfig, MovableClock, Servic
   * task.
   */
 final class RealTime(clock: MovableClock, override protected val mode: Mode)
-    extends TestkitSuite(clock, KinesisServerConfig()) {
+    extends TestkitSuite(clock, KinesisServerConfig())
+    with CapturedLogs {
   def this(mode: Mode) = this(ServiceClock.shifted(), mode)
 
   override def suiteName: String = s"Real-time mode by $mode"
@@ -310,9 +313,11 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   it("processAllAvailable() returns in real-time mode once all records were handed on") {
     val stream = newStream(shards = 2)
     val log    = new RealTimeLog
-    inRealTime(load(stream), checkpoint(), log, "1 second") { query =>
+    val at     = checkpoint()
+    inRealTime(load(stream), at, log, "1 second") { query =>
+      eventually(isCommitted(at, 0) shouldBe true)
       val texts = put(stream, "r", 10)
-      failAfter(Span(240, Seconds))(query.processAllAvailable())
+      failAfter(Span(240, Seconds))(query.processAllAvailable())(ThreadSignaler)
       log.texts.sorted shouldBe texts.sorted
     }
   }
@@ -320,9 +325,14 @@ final class RealTime(clock: MovableClock, override protected val mode: Mode)
   it("a real-time query whose tasks fail when each batch ends says so, and not that cores are missing alone") {
     val stream = newStream(shards = 1)
     put(stream, "r", 1)
-    val fails = new RealTimeLog(atEnd = hasRows => if (hasRows) sys.error("as planned"))
-    val query = startRealTime(load(stream), checkpoint(), fails, "1 second")
-    failureOf(query).getMessage should include("the errors of their first attempts are in the driver's log")
+    // In each batch: a second attempt subscribes anew, which is refused for five seconds.
+    val fails      = new RealTimeLog(atEnd = hasRows => if (hasRows) sys.error("as planned"))
+    val (_, lines) = withLogs {
+      val query = startRealTime(load(stream), checkpoint(), fails, "7 seconds")
+      failureOf(query).getMessage should include("the errors of their first attempts are in the driver's log")
+    }
+    val repeated = "1 of the batch's 1 tasks read nothing before it was over: 1 ran again".r
+    repeated.findAllIn(lines).size should be >= 3
   }
 
   it("a real-time query with too few cores for all sources fails with KINESIS_TOO_FEW_CORES") {

@@ -49,13 +49,13 @@ final private[testkit] class Timetable(clock: ServiceClock) extends Executor wit
   final class Alarm private[Timetable] (val millis: Long, task: Runnable) {
     @volatile private var timer: Option[Future[_]] = None
 
-    /** The clock is at another time. */
+    /** The clock may have come to another time. */
     private[Timetable] def moved(): Unit = synchronized {
       timer.foreach(_.cancel(false))
       val left = millis - clock.millis
       if (left <= 0) ring()
       else if (clock.runs && isSet) {
-        val ringing: Runnable = () => ring()
+        val ringing: Runnable = () => moved()
         timer = Some(threads.schedule(ringing, left, TimeUnit.MILLISECONDS))
       }
     }
