@@ -177,8 +177,9 @@ class KinesisSinkOptions:
 
     def _check_callers(self) -> None:
         role = cast("AssumedRole | None", self.role)
-        per_stream = [self._with_name(own) for own in self.per_stream if own.to_dict()]
-        check_roles(role, per_stream)
+        named = [self._with_name(own) for own in self.per_stream]
+        check_roles(role, named)
+        per_stream = [own for own in named if own.to_dict()]
         check_sts(self.connection, self.credentials, role, per_stream)
         check_web_identity("role", self.credentials, role)
         for own in per_stream:

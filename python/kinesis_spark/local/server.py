@@ -234,15 +234,15 @@ class LocalKinesis:
         """Delete all streams, remove all faults and forget past calls, for the next test. The clock stays as it is.
 
         Raises:
-            LocalKinesisError: if streams are still being deleted after a minute, as on a clock that stands still.
+            LocalKinesisError: if streams are still there after a minute, as on a clock that stands still.
         """
         self.clear_faults()
         deleted: set[str] = set()
         deadline = time.monotonic() + _RESET_S
-        while streams := until_allowed(lambda: self.client.call("ListStreams")["StreamNames"]):
+        while streams := until_allowed(lambda: self.client.call("ListStreams")["StreamNames"], deadline):
             others = set(streams) - deleted
             for stream in others:
-                until_allowed(partial(self.client.delete_stream, stream))
+                until_allowed(partial(self.client.delete_stream, stream), deadline)
             deleted |= others
             if others:
                 continue
