@@ -245,7 +245,7 @@ scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
 	@$(STEP) ./sbt "all scalafmtCheckAll scalafmtSbtCheck test" $(SCALA_$(TEST_LOOP))
 
 benchmarks: jars
-	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks Test/compile bare/compile peers/compile
+	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks compile bare/compile peers/compile
 
 ruff: $(VENV)/.installed
 	@$(STEP) $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \

@@ -23,11 +23,7 @@ lazy val benchmarks = (project in file("."))
     Runtime / externalDependencyClasspath := (Runtime / managedClasspath).value ++ (Runtime / unmanagedClasspath).value,
     libraryDependencies ++= Seq(
       spark,
-      "com.lihaoyi" %% "ujson" % Versions.ujson,
-      // Measures nanoseconds per row in JVMs of their own, warm, and the bytes that each row makes.
-      "org.openjdk.jmh" % "jmh-core" % Versions.jmh,
-      // Makes its code of the annotations, while javac runs.
-      "org.openjdk.jmh" % "jmh-generator-annprocess" % Versions.jmh % Provided
+      "com.lihaoyi" %% "ujson" % Versions.ujson
     )
   )
 

@@ -40,7 +40,6 @@ object Versions {
   // The one that Spark's source of Kafka brings.
   val kafka  = "3.9.2"
   val jazzer = "0.24.0"
-  val jmh    = "1.37"
 
   // Peers of `make bench-peers`.
   val flink         = "1.19.3"

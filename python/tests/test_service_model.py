@@ -41,8 +41,6 @@ LEFT_OUT = {name for name in MODEL.operation_names if re.search("Channel|Queue",
 }
 # As the service answers what its model does not allow: its documentation does not say which of both comes when.
 REFUSED = {"ValidationException", "InvalidArgumentException"}
-# Of any call, so that no operation's model names them.
-COMMON = {"ValidationException", "SerializationException"}
 
 SHARDS = [f"shardId-{n:012}" for n in range(2)]
 DATA = base64.b64encode(b"data").decode()

@@ -17,9 +17,6 @@ final case class CpuShares(byThread: Map[(String, String), Double]) {
 
   def all: Double = byThread.values.sum
 
-  /** Of compilers and garbage collectors. */
-  def ofService: Double = Seq("compilation", "collection").flatMap(byUse.get).sum
-
   def byUse: Map[String, Double] = byThread.groupMapReduce { case ((_, name), _) => CpuShares.use(name) }(_._2)(_ + _)
 }
 
