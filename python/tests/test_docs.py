@@ -26,7 +26,13 @@ TEXT = (ROOT / "docs" / "how-to" / "polling-or-fan-out.md").read_text()
 IAM = (ROOT / "docs" / "reference" / "iam.md").read_text()
 METRICS = marked.get(ROOT / "docs" / "reference" / "metrics.md", "metrics")
 # Spark's, and CloudWatch's.
-NAMES_OF_OTHERS = {"availableNow", "processingTime", "ReadProvisionedThroughputExceeded"}
+NAMES_OF_OTHERS = {
+    "availableNow",
+    "processingTime",
+    "ReadProvisionedThroughputExceeded",
+    "io.github.kinesisspark.StreamConsumers",
+    "spark.executor.memoryOverhead",
+}
 
 
 def in_code_font(text: str) -> set[str]:

@@ -162,7 +162,7 @@ final class Main(parent: Optional[ProcessHandle]) extends Callable[Integer] {
       )
     )
     try {
-      streams.asScala.map(Main.stream).foreach { case (name, shards) => server.streams.createStream(name, shards) }
+      streams.asScala.map(Main.stream).foreach { case (name, shards) => server.streams.createActive(name, shards) }
       faults.asScala.map(Main.fault).foreach(server.faults.add)
       Option(tlsCertificateFile).foreach(server.writeCertificate)
       Option(tlsTrustStore).foreach(server.writeTrustStore(_, Main.TrustStorePassword))

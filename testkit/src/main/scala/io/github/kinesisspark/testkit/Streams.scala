@@ -21,10 +21,17 @@ final class Streams private[testkit] (
   private val unkeyed = new AtomicInteger
 
   /** Makes a stream. */
-  def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit = {
+  def createStream(name: String, shards: Int, settings: StreamSettings = StreamSettings.default): Unit =
+    createdAt(config.clock.millis, name, shards, settings)
+
+  /** Makes a stream that is ACTIVE already: it was created so much earlier. */
+  private[testkit] def createActive(name: String, shards: Int): Unit =
+    createdAt(config.clock.millis - config.createDelay.toMillis, name, shards, StreamSettings.default)
+
+  private def createdAt(millis: Long, name: String, shards: Int, settings: StreamSettings): Unit = {
     Request.checkName(name, "streamName")
     Request.checkAtLeast("shardCount", shards, 1)
-    create(name, shards, settings).fold(_.raise(), _ => ())
+    create(name, shards, settings, millis).fold(_.raise(), _ => ())
   }
 
   /** Puts one record, past all limits and faults. */
@@ -91,12 +98,17 @@ final class Streams private[testkit] (
   private[testkit] def existing(name: String): Stream =
     get(name).getOrElse(ServiceError.streamNotFound(name, config.accountId).raise())
 
-  private[testkit] def create(name: String, shards: Int, settings: StreamSettings): Either[ServiceError, Stream] =
+  private[testkit] def create(
+      name: String,
+      shards: Int,
+      settings: StreamSettings,
+      createdMillis: Long = config.clock.millis
+  ): Either[ServiceError, Stream] =
     checkShardLimit(shards).flatMap { _ =>
       val stream = new Stream(
         name,
         arnOf(name),
-        config.clock.millis,
+        createdMillis,
         incarnations.getAndIncrement() & 0xff,
         shards,
         settings,
