@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta, timezone
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
@@ -17,6 +17,7 @@ from kinesis_spark.errors import InvalidOptionError
 _Value = TypeVar("_Value")
 
 MILLISECOND = timedelta(milliseconds=1)
+EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DURATION = re.compile(r"(?:\d+\s*[a-z]+\s*)+")
 _DURATION_PART = re.compile(r"(\d+)\s*([a-z]+)")
 _DURATION_UNITS = {

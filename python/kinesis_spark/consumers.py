@@ -6,12 +6,12 @@ https://docs.aws.amazon.com/streams/latest/dev/enhanced-consumers.html
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._declare import values
 from kinesis_spark._jvm import call, jvm_of
-from kinesis_spark._kinds import require
+from kinesis_spark._kinds import EPOCH, MILLISECOND, require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.fan_out import require_consumer_name
 from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
@@ -19,8 +19,6 @@ from kinesis_spark.options import KinesisOptions, SourceArguments, source_option
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from typing_extensions import Unpack
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 @values
@@ -173,11 +171,11 @@ class StreamConsumers:
 def _old(prefix: str, age: timedelta) -> tuple[str, int]:
     require_consumer_name("prefix", prefix)
     require(isinstance(age, timedelta) and age >= timedelta(0), "age", age, "a datetime.timedelta of 0 or more")
-    return prefix, age // timedelta(milliseconds=1)
+    return prefix, age // MILLISECOND
 
 
 def _consumer(found: dict[str, Any]) -> StreamConsumer:
-    created = _EPOCH + timedelta(milliseconds=found["createdMillis"])
+    created = EPOCH + timedelta(milliseconds=found["createdMillis"])
     return StreamConsumer(found["name"], found["arn"], found["streamArn"], found["status"], created)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
 
 from kinesis_spark._declare import (
@@ -27,6 +27,7 @@ from kinesis_spark._declare import (
 from kinesis_spark._kinds import (
     BOOLEAN,
     ENDPOINT,
+    EPOCH,
     MILLISECOND,
     REGION,
     STREAM_ARN,
@@ -79,7 +80,6 @@ if TYPE_CHECKING:
 # One answer of GetRecords is 10 MB at most; a smaller buffer would hold none while the next arrives.
 _LEAST_BUFFER = 16 * 1024 * 1024
 _LEAST_DISCOVERY = timedelta(milliseconds=100)
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 AnyPosition = Union[Position, Positions, datetime, str]
 
@@ -483,7 +483,7 @@ def _called(field: str, own: StreamOptions) -> str:
 def _millis(position: AnyPosition | None) -> int | None:
     """The moment of a position, to the millisecond as Spark is handed it; None for another position."""
     moment = position.timestamp if isinstance(position, Position) else None
-    return None if moment is None else (moment - _EPOCH) // MILLISECOND
+    return None if moment is None else (moment - EPOCH) // MILLISECOND
 
 
 def check_endpoints(connection: Connection, general: str | None, per_stream: Sequence[StreamOptions]) -> None:

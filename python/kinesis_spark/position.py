@@ -8,11 +8,10 @@ from datetime import datetime, timedelta, timezone
 from typing import Literal, cast, get_args
 
 from kinesis_spark._declare import values
-from kinesis_spark._kinds import require
+from kinesis_spark._kinds import EPOCH, require
 
 PositionKind = Literal["LATEST", "TRIM_HORIZON", "AT_TIMESTAMP"]
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _FRACTION = re.compile(r"\.(\d{1,9})(?!\d)", re.ASCII)
 _EXPECTED = (
     "LATEST, TRIM_HORIZON or AT_TIMESTAMP:<time>, the time being ISO-8601 with an offset (2026-01-31T08:00:00Z) or "
@@ -105,7 +104,7 @@ class Position:
 def _moment(text: str) -> datetime | None:
     try:
         if text.isascii() and text.isdigit():
-            return _EPOCH + timedelta(milliseconds=int(text))
+            return EPOCH + timedelta(milliseconds=int(text))
         # Before Python 3.11, fromisoformat knows neither the letter Z nor fractions other than of 3 or 6 digits.
         zoned = f"{text[:-1]}+00:00" if text[-1:] in ("Z", "z") else text
         moment = datetime.fromisoformat(_FRACTION.sub(lambda found: f".{found[1]:<06.6}", zoned))

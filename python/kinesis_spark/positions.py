@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._jvm import call, jvm_of
-from kinesis_spark._kinds import count, require
+from kinesis_spark._kinds import EPOCH, MILLISECOND, count, require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from typing_extensions import Unpack
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _BATCH = count(least=0)
 _INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
 
@@ -72,7 +71,7 @@ def at(
         SparkConnectError: as `latest`.
     """
     Position.at(moment)
-    millis = (moment - _EPOCH) // timedelta(milliseconds=1)
+    millis = (moment - EPOCH) // MILLISECOND
     return _found(_scala(spark).at, _handed(options, arguments), millis)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._kinds import EPOCH
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
     from typing_extensions import Unpack
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _SCHEMA = (
     "streamArn string, streamName string, shardId string, parents array<string>, startingHashKey string, "
     "endingHashKey string, open boolean, openedAt timestamp, closedAt timestamp, position string, "
@@ -176,7 +176,7 @@ def _row(shard: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _time(millis: float | None) -> datetime | None:
-    return None if millis is None else _EPOCH + timedelta(milliseconds=millis)
+    return None if millis is None else EPOCH + timedelta(milliseconds=millis)
 
 
 def _label(row: Any) -> str:  # noqa: ANN401  (a Row's fields are named at runtime)

@@ -194,7 +194,7 @@ object FaultTable {
     Row(
       SilentIdentityProvider,
       suspect,
-      "STS answers it with the code of a wrong token, and only the text differs. The text is the same where IAM has a wrong address of the provider, which doesn't pass.",
+      "STS gives this failure the code of a wrong token, so its text decides. A wrong address of the provider in IAM has the same text: it is retried, too, and doesn't pass.",
       codes = Set("InvalidIdentityToken"),
       services = Set("Sts"),
       saying = Some("(?i)couldn't retrieve verification key".r)

@@ -268,7 +268,7 @@ private[write] final class TaskWriter(
     val (next, call) = sending.next(at, pressed || isPressed(flush))
     sending = next
     call match {
-      // Of the same moment: what becomes due between two would be neither sent nor waited for.
+      // By the same look at the clock: what became due between two looks would be neither sent nor waited for.
       case None    => due = sending.dueAfter(at)
       case Some(c) =>
         val answer = put(c.stream, c.entries)

@@ -27,7 +27,9 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
     found.poll() shouldBe theSameInstanceAs(session)
   }
 
-  it("a client counts as one that has worked if another JVM has written for the same query") {
+  it(
+    "a failure of a client's first call counts as one after a success where another JVM has written for the same query"
+  ) {
     for (hasWritten <- Seq(true, false)) {
       val clients = new KinesisClients((_, success) => new KinesisClients.SharedClient(new NoCalls, success, () => ()))
       val calls   = new PutRecordsCalls(_ => options, 1.second, hasWritten, () => false, new WriterRuntime(clients))

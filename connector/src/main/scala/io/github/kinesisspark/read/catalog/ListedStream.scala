@@ -81,30 +81,34 @@ final class ListedStream private (
   }
 
   @tailrec private def awaitListed(shardIds: Set[String], since: Long): Unit = {
+    val left    = unlisted(shardIds)
+    def missing = left.toVector.sorted.mkString(", ")
+    if (left.nonEmpty)
+      if (runtime.clock.nanos() - since < LongestLag.toNanos) {
+        runtime.lines.warn(log, s"lag $arn", arn)(
+          s"$arn: batches wait until a listing has $missing, as the service has them."
+        )
+        runtime.waits.sleep(ListAgain)
+        awaitListed(shardIds, since)
+      } else {
+        neverListed ++= left
+        log.warn(
+          s"$arn: no listing has $missing, though the service has them. User records of other shards in them are not left out."
+        )
+      }
+  }
+
+  /** Those of the shards that the service has, and a listing of now doesn't. Lists and asks for those that are not known yet. */
+  private def unlisted(shardIds: Set[String]): Set[String] = {
     def unknown = knowledge.get().unknown(shardIds)
     if (unknown.nonEmpty) {
       listedAt = runtime.clock.nanos()
       relist()
       broken.foreach(failIfLasting)
-      val unlisted = unknown
-      if (unlisted.nonEmpty) gone(unlisted): Unit
-      val left = unknown
-      if (left.nonEmpty) {
-        def names = left.toVector.sorted.mkString(", ")
-        if (runtime.clock.nanos() - since < LongestLag.toNanos) {
-          runtime.lines.warn(log, s"lag $arn", arn)(
-            s"$arn: batches wait until a listing has $names, as the service has them."
-          )
-          runtime.waits.sleep(ListAgain)
-          awaitListed(shardIds, since)
-        } else {
-          neverListed ++= left
-          log.warn(
-            s"$arn: no listing has $names, though the service has them. User records of other shards in them are not left out."
-          )
-        }
-      }
     }
+    val asked = unknown
+    if (asked.nonEmpty) gone(asked): Unit
+    unknown
   }
 
   /** Adds the children that the last answers of their parents named. */

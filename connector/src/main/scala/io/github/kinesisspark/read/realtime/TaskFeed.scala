@@ -20,7 +20,7 @@ import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
   * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many records of each,
   * and puts those that have more behind the others.
   *
-  * Where none has news for half a second, one that waits for memory gets it beyond the budget.
+  * After half a second without news of any shard, a shard that waits for memory gets it beyond the budget.
   *
   * | a shard has no more rows, and its reader | what follows |
   * |---|---|
@@ -155,7 +155,7 @@ private[realtime] object TaskFeed {
   /** Rows of one shard before another has its turn. */
   private val RecordsInTurn = 500
 
-  /** Without news of any shard, in ns: then memory may be what they wait for. */
+  /** After so long without news of any shard, in ns, what they wait for may be memory. */
   private val Quiet = 500.millis.toNanos
 
   /** The shard may be past retention, its consumer another one now, or another query's: the driver finds out when it plans. */

@@ -101,7 +101,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       texts shouldBe Seq("b")
     }
 
-    it("has a shard read beyond the budget where those that no task reads hold the rest") {
+    it("lets a shard read beyond the budget where shards that no task reads hold all memory") {
       val s     = new Setting(0 -> after(0))
       val other = s.member.account()
       other.take(_ => 900L << 10)(_ => ())
@@ -112,7 +112,7 @@ class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
       granted shouldBe (200L << 10)
     }
 
-    it("has shards read beyond the budget one after the other, each in its turn") {
+    it("lets shards read beyond the budget one after the other, each in its turn") {
       val s     = new Setting(0 -> after(0), 1 -> after(0))
       val other = s.member.account()
       other.take(_ => 900L << 10)(_ => ())
