@@ -4,14 +4,16 @@ Each version has an environment of its own below `.cache/spark-versions`, with t
 Spark's JARs. `3.5.9_2.13` is that PySpark with the JARs for Scala 2.13 of Maven Central in place of its own, and
 `4.3.0@25` runs on the JVM that the environment variable JAVA_HOME_25 names.
 
-Each test is recorded as it ends. A run that was cut off is continued by the next one with the same wheels and commit,
-which runs what is missing. What is recorded of a version is stored in docs/reference/compatibility.json, in place of
-the one before, and the part of docs/reference/compatibility.md is made from all: versions may be run one by one.
+Each test is recorded as it ends. A run that was cut off is continued by the next one with the same wheels, commit and
+tests, which runs what is missing. What is recorded of a version is stored in docs/reference/compatibility.json, in
+place of the one before, and the part of docs/reference/compatibility.md is made from all: versions may be run one by
+one.
 """
 
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import json
 import os
 import re
@@ -42,6 +44,8 @@ OTHER_PYTHONS = "KINESIS_SPARK_OTHER_PYTHONS"
 # Where the tests (conftest.py) record what they have shown.
 RECORD = "KINESIS_SPARK_RECORD"
 TIMEOUT_S = 1800
+# pytest's exit statuses: all tests passed, no tests collected.
+ALL_PASSED, NONE_COLLECTED = 0, 5
 NONE = "–"  # noqa: RUF001  (a dash is meant)
 
 NOT_RUN = "not run"
@@ -180,9 +184,9 @@ def replace_jars(run: Run, python: Path) -> None:
 
 
 def run_tests(run: Run, wheels: list[Path]) -> bool:
-    """Run the tests, and store what they have shown; whether all passed.
+    """Run the tests, and store what they have shown; whether the version is good.
 
-    Those are left out that a run before with the same wheels and commit has recorded, unless they failed.
+    Tests that an earlier run with the same wheels, commit and tests has recorded are left out, unless they failed.
     """
     record, log = (REPORTS / f"{run.name}.{suffix}" for suffix in ("jsonl", "log"))
     python = environment(run, wheels)
@@ -194,7 +198,7 @@ def run_tests(run: Run, wheels: list[Path]) -> bool:
     if before:
         variables[OTHER_PYTHONS] = os.pathsep.join(str(environment(other, wheels)) for other in before)
     on = {**circumstances(python, variables), "continues from": ", ".join(other.spark for other in before) or NONE}
-    state = json.dumps([on["commit"], *(f"{wheel.name} {wheel.stat().st_mtime_ns}" for wheel in wheels)])
+    state = state_of(on["commit"], wheels)
     if not record.exists() or record.read_text().partition("\n")[0] != state:
         record.write_text(f"{state}\n")
     # Modules without such tests may need a later Python than this one. The clusters take longest and come last.
@@ -206,11 +210,12 @@ def run_tests(run: Run, wheels: list[Path]) -> bool:
         *(("-k", "not executors_are_killed") if run.is_brief else ()),
         *(f"--deselect={test.test}" for test in recorded(record) if test.outcome != "failed"),
     ]
-    is_over = False
+    status = None
     with log.open("w") as out:
         try:
-            subprocess.run(command, cwd=ROOT, stdout=out, stderr=out, env=variables, timeout=TIMEOUT_S, check=False)
-            is_over = True
+            status = subprocess.run(
+                command, cwd=ROOT, stdout=out, stderr=out, env=variables, timeout=TIMEOUT_S, check=False
+            ).returncode
         except subprocess.TimeoutExpired:
             pass
         finally:
@@ -222,9 +227,20 @@ def run_tests(run: Run, wheels: list[Path]) -> bool:
                     }
                     all_results[run.name] = {"on": on, "shows": shows}
     passed, failed = (sum(test.outcome == outcome for test in tests) for outcome in ("passed", "failed"))
-    cut = "" if is_over else f", cut off after {TIMEOUT_S} s"
-    print(f"Spark {run.name}: {passed} passed, {failed} failed{cut}; {log.relative_to(ROOT)}", flush=True)
-    return is_over and passed > 0 and failed == 0
+    end = f"cut off after {TIMEOUT_S} s" if status is None else f"pytest's exit status {status}"
+    print(f"Spark {run.name}: {passed} passed, {failed} failed, {end}; {log.relative_to(ROOT)}", flush=True)
+    # Without a collected test, all that pass are recorded by earlier runs.
+    return status in (ALL_PASSED, NONE_COLLECTED) and passed > 0 and failed == 0
+
+
+def state_of(commit: str, wheels: list[Path]) -> str:
+    """What the record of a run is valid for: the commit, the wheels, and the tests with changes since the commit."""
+    tests = hashlib.sha256()
+    for file in sorted(TESTS.rglob("*")):
+        if file.is_file() and "__pycache__" not in file.parts:
+            content = file.read_bytes()
+            tests.update(f"{file.relative_to(TESTS)} {len(content)}\n".encode() + content)
+    return json.dumps([commit, *(f"{wheel.name} {wheel.stat().st_mtime_ns}" for wheel in wheels), tests.hexdigest()])
 
 
 def recorded(record: Path) -> list[Recorded]:
@@ -307,7 +323,7 @@ def part(results: dict[str, Result]) -> str:
 
 
 def main() -> None:
-    """Ends with status 1 if any version fails. What is recorded is stored, also when a signal ends it."""
+    """Ends with status 1 if a version fails or none is run. What is recorded is stored, also when a signal ends it."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by a signal"))
     wheels = [Path(argument).resolve() for argument in sys.argv[1:] if argument.endswith(".whl")]
     names = [argument for argument in sys.argv[1:] if not argument.endswith(".whl")]
@@ -317,14 +333,17 @@ def main() -> None:
         sys.exit(f"{', '.join(unknown)}: there is {', '.join(known)}")
     REPORTS.mkdir(parents=True, exist_ok=True)
     runs = [known[name] for name in names or known]
-    failed = []
+    failed, left_out = [], []
     for run in runs:
-        if run.java and f"JAVA_HOME_{run.java}" not in os.environ:
+        if run.java and not os.environ.get(f"JAVA_HOME_{run.java}"):
             print(f"Spark {run.name}: left out, JAVA_HOME_{run.java} is not set", flush=True)
+            left_out.append(run)
         elif not run_tests(run, wheels):
             failed.append(run.name)
     if failed:
         sys.exit(f"failed on Spark {', '.join(failed)}")
+    if left_out == runs:
+        sys.exit("No version was tested: set the variables named above to the JDKs' homes.")
 
 
 if __name__ == "__main__":
