@@ -76,7 +76,7 @@ endif
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \
   lint format demo bench bench-beside-sdk bench-quotas bench-beside-kafka bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
-  jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow concurrency try-step
+  jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-partitions concurrency try-step
 
 help: ## list these commands
 	@echo "kinesis-spark $(VERSION), for Spark $(SPARK)"
@@ -284,6 +284,14 @@ pytest-session: wheel classes
 
 pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed $(PROMTOOL)
 	@$(STEP) $(PYTEST) -m slow --junit-xml=build/test-reports/$@/report.xml $(PYTHON_TESTS)
+
+# Cut networks, as root: without root, ip or nft the tests skip themselves. What root writes is in a folder of the user's.
+AS_ROOT = $(if $(filter-out 0,$(shell id -u)),sudo --preserve-env=JAVA_HOME env "PATH=$$PATH" PYTHONDONTWRITEBYTECODE=1)
+
+pytest-partitions: wheel classes
+	@ip -V && nft --version
+	@mkdir -p build/test-reports/$@
+	@$(STEP) $(AS_ROOT) $(PYTEST) -p no:cacheprovider --junit-xml=build/test-reports/$@/report.xml python/tests/cluster/test_partitions.py
 
 # What `make test-all` has beside the tests, one after the other: each measures its processes or loads the machine.
 # long-versions is last: it writes tracked pages, and long-reproducible needs a clean tree.

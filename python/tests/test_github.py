@@ -119,6 +119,15 @@ def test_the_night_runs_all_that_test_all_does() -> None:
     assert set(found.group(1).split()) == set(parts)
     assert [part for part in parts.values() if part not in run] == []
     assert "make test-all LONG_STEPS=" in run
+    # Skipped in the others, which don't run as root.
+    assert "make pytest-partitions" in run
+
+
+def test_the_night_has_the_python_that_localstack_needs() -> None:
+    server = (ROOT / "integration-tests" / "servers" / "localstack.py").read_text()
+    ((major, minor),) = re.findall(r"^PYTHON = \((\d+), (\d+)\)$", server, re.MULTILINE)
+    entries = {entry["part"]: entry for entry in jobs()["nightly/test-all"]["strategy"]["matrix"]["include"]}
+    assert entries["all-tests"]["pythons"] == f"{major}.{minor}"
 
 
 def test_a_report_of_a_fault_asks_for_what_an_answer_needs() -> None:
