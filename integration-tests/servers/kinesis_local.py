@@ -18,12 +18,12 @@ SHARD_LIMIT = "500"
 
 def install(cache: Path) -> Path:
     """Returns the package's directory under `cache`, fetching it from the npm registry if this version is not there."""
-    package = cache / f"kinesis-local-{VERSION}" / "node_modules" / "kinesis-local"
-    if (package / "main.js").exists():
-        return package
     npm = shutil.which("npm")
     if npm is None or shutil.which("node") is None:
         raise UnavailableError("kinesis-local needs node and npm on PATH")
+    package = cache / f"kinesis-local-{VERSION}" / "node_modules" / "kinesis-local"
+    if (package / "main.js").exists():
+        return package
     prefix = package.parent.parent
     prefix.mkdir(parents=True, exist_ok=True)
     command = [npm, "install", "--prefix", str(prefix), "--no-save", "--no-audit", "--no-fund", "--loglevel=error"]

@@ -13,6 +13,7 @@ class KinesisTargetSpec extends AnyFunSpec with Matchers {
     }
 
     it("leaves no process after it is closed") {
+      Targets.obstacle(KinesisTarget.KinesisLocal).foreach(reason => cancel(reason))
       val server    = LocalServer.start("kinesis-local")
       val processes = server.processes
       processes.size should be >= 2

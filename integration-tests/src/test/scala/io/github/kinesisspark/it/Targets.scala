@@ -9,7 +9,7 @@ import io.github.kinesisspark.it.KinesisTarget._
 final case class Targets(selected: Seq[KinesisTarget], leftOut: Map[KinesisTarget, String])
 
 /** `KINESIS_TARGETS` (system property or environment variable) chooses: a comma list of names, or `all`. A target that is
-  * named and cannot start fails the run.
+  * named and cannot start fails the run. Another one that this machine cannot run is left out, except in CI (`CI` is set).
   */
 object Targets {
   val Setting = "KINESIS_TARGETS"
@@ -22,29 +22,44 @@ object Targets {
 
   private val asked: Option[String] = sys.props.get(Setting).orElse(sys.env.get(Setting)).filter(_.nonEmpty)
 
-  // Only LocalStack needs what a machine may not have and no package registry brings.
-  private def obstacle(target: KinesisTarget): Option[String] =
-    if (target == LocalStack) LocalServer.obstacle(LocalStack.name) else None
+  /** Why this machine cannot run a target. */
+  private[it] def obstacle(target: KinesisTarget): Option[String] = obstacle(target, sys.env, LocalServer.obstacle)
+
+  /** Third-party servers need what a machine may not have and no package registry brings. In CI they fail without it, because
+    * a run that leaves them out would pass.
+    *
+    * @param missing what the server of this name needs and this machine lacks
+    */
+  private[it] def obstacle(
+      target: KinesisTarget,
+      environment: Map[String, String],
+      missing: String => Option[String]
+  ): Option[String] = target match {
+    case KinesisLocal | LocalStack if !environment.get("CI").exists(_.nonEmpty) => missing(target.name)
+    case _                                                                      => None
+  }
 
   /** The targets of the conformance suite. */
-  lazy val forConformance: Targets = choose(asked, DefaultForConformance, obstacle)
+  lazy val forConformance: Targets = choose(asked, DefaultForConformance, obstacle(_))
 
   /** The targets of the source and sink scenarios. */
-  lazy val forScenarios: Targets = choose(asked, DefaultForScenarios, obstacle)
+  lazy val forScenarios: Targets = choose(asked, DefaultForScenarios, obstacle(_))
 
   /** @param asked the value of `KINESIS_TARGETS`
-    * @param obstacle why a target cannot run on this machine; consulted only for `all`
+    * @param obstacle why a target cannot run on this machine; not consulted for targets that are named
     */
   private[it] def choose(
       asked: Option[String],
       byDefault: Seq[KinesisTarget],
       obstacle: KinesisTarget => Option[String]
   ): Targets = {
+    def possible(targets: Seq[KinesisTarget]) = {
+      val (free, others) = targets.partitionMap(target => obstacle(target).map(target -> _).toRight(target))
+      (free, others.toMap)
+    }
     val (selected, obstacles) = asked.map(_.trim) match {
-      case None        => (byDefault, Map.empty[KinesisTarget, String])
-      case Some("all") =>
-        val (free, others) = KinesisTarget.all.filter(_ != Aws).partitionMap(t => obstacle(t).map(t -> _).toRight(t))
-        (free, others.toMap)
+      case None        => possible(byDefault)
+      case Some("all") => possible(KinesisTarget.all.filter(_ != Aws))
       case Some(names) => (parse(names), Map.empty[KinesisTarget, String])
     }
     val others = KinesisTarget.all.filterNot(selected.contains)

@@ -8,7 +8,9 @@ import io.github.kinesisspark.it.KinesisTarget._
 class TargetsSpec extends AnyFunSpec with Matchers {
   private val default                       = Seq(Testkit, KinesisLocal)
   private def choose(names: String)         = Targets.choose(Some(names), default, _ => None)
-  private def withoutNode(t: KinesisTarget) = if (t == LocalStack) Some("needs node on PATH") else None
+  private def missing(server: String)       = Some(s"$server needs node on PATH")
+  private def withoutNode(t: KinesisTarget) = Targets.obstacle(t, Map.empty, missing)
+  private def inCi(t: KinesisTarget)        = Targets.obstacle(t, Map("CI" -> "true"), missing)
 
   describe("KINESIS_TARGETS") {
     it("selects targets by name, each once, in the order given") {
@@ -16,7 +18,7 @@ class TargetsSpec extends AnyFunSpec with Matchers {
     }
 
     it("selects the default if it is not set, and gives a reason for every other target") {
-      val targets = Targets.choose(None, default, withoutNode)
+      val targets = Targets.choose(None, default, _ => None)
       targets.selected shouldBe default
       targets.leftOut.keySet shouldBe Set(RealisticAlpn, RealisticTls, LocalStack, Aws)
       targets.leftOut(LocalStack) should include("KINESIS_TARGETS=localstack")
@@ -25,9 +27,20 @@ class TargetsSpec extends AnyFunSpec with Matchers {
 
     it("selects with 'all' every target but AWS that can run here, and keeps the reason of one that cannot") {
       val targets = Targets.choose(Some("all"), default, withoutNode)
-      targets.selected shouldBe Seq(Testkit, RealisticAlpn, RealisticTls, KinesisLocal)
-      targets.leftOut(LocalStack) shouldBe "needs node on PATH"
-      targets.leftOut.keySet shouldBe Set(LocalStack, Aws)
+      targets.selected shouldBe Seq(Testkit, RealisticAlpn, RealisticTls)
+      targets.leftOut(LocalStack) shouldBe "localstack needs node on PATH"
+      targets.leftOut.keySet shouldBe Set(KinesisLocal, LocalStack, Aws)
+    }
+
+    it("leaves out a default target that cannot run here, with the reason, if it is not set") {
+      val targets = Targets.choose(None, default, withoutNode)
+      targets.selected shouldBe Seq(Testkit)
+      targets.leftOut(KinesisLocal) shouldBe "kinesis-local needs node on PATH"
+    }
+
+    it("keeps a target that cannot run here in CI, so that the run fails") {
+      Targets.choose(None, default, inCi).selected shouldBe default
+      Targets.choose(Some("all"), default, inCi).leftOut.keySet shouldBe Set(Aws)
     }
 
     it("keeps a target that is named even if it cannot run here, so that the run fails") {
