@@ -32,8 +32,8 @@ def connector_jar() -> Path:
         _JARS,
         f"{_artifact()}-*.jar",
         "connector",
-        "Install the wheel kinesis_spark-<version>-py3-none-any.whl, which `make package` leaves in dist/. JARs for "
-        "other builds of Spark come by `--packages`.",
+        "Install the package kinesis-spark again: its wheel contains the JAR. In a clone, the wheel is in dist/ after "
+        "`make package`. JARs for other builds of Spark come by `--packages`.",
     )
 
 
@@ -49,7 +49,8 @@ def testkit_jar() -> Path:
         folder,
         "kinesis-spark-testkit-*.jar",
         "local Kinesis server's",
-        "Install the wheel kinesis_spark_local-<version>-py3-none-any.whl, which `make package` leaves in dist/.",
+        "Install the package kinesis-spark-local: its wheel contains the JAR. In a clone, the wheel is in dist/ after "
+        "`make package`.",
     )
 
 

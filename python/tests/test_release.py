@@ -41,8 +41,8 @@ def archive(file: Path, *names: str) -> None:
 @pytest.fixture
 def built(tmp_path: Path) -> Path:
     """What the build of version 1.2.3 leaves."""
-    for page in ("README.md", "python/README.md", "docs/index.md", "project/Versions.scala"):
-        (tmp_path / page).parent.mkdir(exist_ok=True)
+    for page in (*release.INSTALLATION[:3], "docs/index.md", "project/Versions.scala"):
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / page).write_text('val project = "1.2.3"')
     (tmp_path / "CHANGELOG.md").write_text(CHANGELOG)
     git(tmp_path, "init", "--quiet")
@@ -113,6 +113,26 @@ def test_a_release_is_refused_of_another_version_of_another_branch_and_with_page
         "project/Versions.scala has another version: 1.2.4",
         "docs/index.md names a snapshot",
         "the commit is not on origin/main",
+    ]
+    assert list(release.faults(built, "v1.2.3", is_dry_run=True)) == []
+
+
+def test_a_release_is_refused_while_a_page_installs_from_a_clone(built: Path) -> None:
+    (built / "docs" / "getting-started").mkdir()
+    for page, text in {
+        "README.md": "Version 1.2.3 is not released.",
+        "python/testkit/README.md": "`pip install dist/*.whl`",
+        "docs/getting-started/local.md": "The wheel is not on PyPI yet.",
+        "docs/getting-started/notebook.ipynb": '"pip install \\"dist/kinesis_spark-1.2.3-py3-none-any.whl\\""',
+        "docs/index.md": "`make package` leaves the JARs in dist/.",
+    }.items():
+        (built / page).write_text(text)
+    todo = "write there how to install from PyPI and Maven Central"
+    assert list(release.commit_faults(built, "1.2.3")) == [
+        f"README.md has 'not released': {todo}",
+        f"python/testkit/README.md has 'dist/': {todo}",
+        f"docs/getting-started/local.md has 'not on PyPI': {todo}",
+        f"docs/getting-started/notebook.ipynb has 'dist/': {todo}",
     ]
     assert list(release.faults(built, "v1.2.3", is_dry_run=True)) == []
 

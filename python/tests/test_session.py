@@ -177,8 +177,11 @@ def test_no_jvm_starts_before_there_is_a_session() -> None:
 
 def test_an_installation_without_jars_is_reported(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jars, "_JARS", tmp_path)
-    with pytest.raises(JarMissingError, match="found none, expected one"):
+    monkeypatch.setattr(jars, "find_spec", lambda _: None)
+    with pytest.raises(JarMissingError, match=r"found none, expected one\. Install the package kinesis-spark again"):
         jars.connector_jar()
+    with pytest.raises(JarMissingError, match=r"expected one\. Install the package kinesis-spark-local:"):
+        jars.testkit_jar()
 
 
 # Reads by the package, and looks up who has the short names.

@@ -47,6 +47,9 @@ REQUIRED = (
     *("scm/connection", "scm/url"),
 )
 TITLE = re.compile(r"^## (?P<version>\d+\.\d+\.\d+\S*?)(?:, (?P<date>.*))?$", re.MULTILINE)
+# Pages with instructions to install, and what they have before the first release.
+INSTALLATION = ("README.md", "python/README.md", "python/testkit/README.md", "docs/getting-started")
+UNPUBLISHED = re.compile(r"\bdist/|not released|not on PyPI")
 PUBLISHED_WITHIN_S = 3600
 
 
@@ -99,9 +102,14 @@ def commit_faults(root: Path, version: str) -> Iterator[str]:
     project = re.search(r'val project = "(.*)"', (root / "project" / "Versions.scala").read_text())
     if project is None or project[1] != version:
         yield f"project/Versions.scala has another version: {project and project[1]}"
-    for page in [root / "README.md", root / "python" / "README.md", *sorted((root / "docs").rglob("*.*"))]:
-        if page.suffix in (".md", ".ipynb") and re.search(r"-SNAPSHOT|\.dev0", page.read_text()):
-            yield f"{page.relative_to(root)} names a snapshot"
+    readmes = [name for name in INSTALLATION if name.endswith(".md")]
+    docs = sorted(page.relative_to(root).as_posix() for page in (root / "docs").rglob("*.*"))
+    for page in [*readmes, *(page for page in docs if page.endswith((".md", ".ipynb")))]:
+        text = (root / page).read_text()
+        if re.search(r"-SNAPSHOT|\.dev0", text):
+            yield f"{page} names a snapshot"
+        if page.startswith(INSTALLATION) and (found := UNPUBLISHED.search(text)):
+            yield f"{page} has '{found[0]}': write there how to install from PyPI and Maven Central"
     if subprocess.run(["git", "merge-base", "--is-ancestor", "HEAD", "origin/main"], cwd=root, check=False).returncode:
         yield "the commit is not on origin/main"
 
