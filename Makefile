@@ -66,7 +66,9 @@ SUMMARY := $(PYTHON) python/tools/summary.py
 CLASSES   := $(CURDIR)/$(VENV)/spark.jsa
 SHORT_JVM := -XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC
 PYTEST  := env "JAVA_TOOL_OPTIONS=$(SHORT_JVM) -XX:SharedArchiveFile=$(CLASSES) -Xlog:cds=off -Xlog:cds+dynamic=off" \
-  $(BIN)/pytest -c python/pyproject.toml --no-header --no-summary -rN
+  $(BIN)/pytest -c python/pyproject.toml --no-header
+# Without failures and reasons: the loop's summary has them.
+LOOP_PYTEST := $(PYTEST) --no-summary -rN
 
 # Two sbt can't work in one directory at a time: with -j, only the loops run recipes side by side.
 ifndef TEST_LOOP
@@ -261,7 +263,7 @@ try-step:
 	@$(STEP) $(TRY)
 
 pytest-check: $(VENV)/.installed $(PROMTOOL)
-	@export PYTHONPATH=$(CURDIR)/python; $(STEP) $(BESIDE_SBT) $(PYTEST) -m "not jvm and not slow" \
+	@export PYTHONPATH=$(CURDIR)/python; $(STEP) $(BESIDE_SBT) $(LOOP_PYTEST) -m "not jvm and not slow" \
 	  --junit-xml=build/test-reports/$@/report.xml $(PYTHON_TESTS)
 
 # Three groups side by side, the longest tests first: chaos and the examples, clusters and other programs, and the tests that
@@ -273,13 +275,13 @@ IN_TEST       := "jvm and not slow"
 BEHIND        := nice -n 5
 
 pytest-chaos: wheel classes
-	@$(STEP) $(BEHIND) $(PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml $(CHAOS_GROUP)
+	@$(STEP) $(BEHIND) $(LOOP_PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml $(CHAOS_GROUP)
 
 pytest-cluster: wheel classes
-	@$(STEP) $(PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml $(CLUSTER_GROUP)
+	@$(STEP) $(LOOP_PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml $(CLUSTER_GROUP)
 
 pytest-session: wheel classes
-	@$(STEP) $(PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml python/tests \
+	@$(STEP) $(LOOP_PYTEST) -m $(IN_TEST) --junit-xml=build/test-reports/$@/report.xml python/tests \
 	  $(addprefix --ignore=,$(filter python/tests/%,$(CHAOS_GROUP) $(CLUSTER_GROUP)))
 
 pytest-slow: wheel classes $(CONNECT)/.installed $(PLATFORMS)/.installed $(PROMTOOL)

@@ -53,6 +53,13 @@ def test_a_checkout_in_a_path_with_a_space_is_refused(tmp_path: Path) -> None:
     assert f"make needs a path without spaces: move the checkout out of '{folder}'" in make("help", folder=folder)
 
 
+@pytest.mark.parametrize("target", ["pytest-slow", "pytest-partitions", "reproducible"])
+def test_a_target_that_no_summary_follows_prints_why_tests_failed(target: str) -> None:
+    (command,) = (line for line in make("--dry-run", target).splitlines() if "/pytest -c" in line)
+    assert "--no-summary" not in command
+    assert "-rN" not in command.split()
+
+
 def test_help_lists_each_described_target_as_it_is_described() -> None:
     described = re.findall(r"^([a-z-]+):.*## (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
     listed = re.findall(r"^  make ([a-z-]+) +(.*)$", make("help"), re.MULTILINE)
