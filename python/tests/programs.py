@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -21,6 +22,11 @@ def connect_path() -> str:
     if not CONNECT_PACKAGES.is_dir():
         pytest.skip("Spark Connect's Python packages aren't installed: `make test-all` does that")
     return str(CONNECT_PACKAGES)
+
+
+def outside_make() -> dict[str, str]:
+    """The environment of a make that isn't part of the loop that runs the test."""
+    return {name: value for name, value in os.environ.items() if name not in {"TEST_LOOP", "MAKEFLAGS", "MFLAGS"}}
 
 
 def output(

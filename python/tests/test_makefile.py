@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 from pathlib import Path
 from subprocess import PIPE, STDOUT
 
 import pytest
+from programs import outside_make
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
 def make(*arguments: str, folder: Path = ROOT) -> str:
     command = ["make", "--no-print-directory", f"--directory={folder}", *arguments]
-    # Not as part of the loop that runs this test.
-    env = {name: value for name, value in os.environ.items() if name not in {"TEST_LOOP", "MAKEFLAGS", "MFLAGS"}}
-    return subprocess.run(command, stdout=PIPE, stderr=STDOUT, text=True, env=env, check=False).stdout
+    return subprocess.run(command, stdout=PIPE, stderr=STDOUT, text=True, env=outside_make(), check=False).stdout
 
 
 def test_jars_of_another_version_are_built_though_those_of_this_one_are_up_to_date() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pyspark
 import pytest
+from programs import outside_make
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -19,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.jvm]
 def way_in(script: str, folder: Path) -> str:
     """What a script prints."""
     spark = Path(pyspark.__file__).parent / "bin"
-    environment = {**os.environ, "PATH": f"{spark}:{os.environ['PATH']}"}
+    environment = {**outside_make(), "PATH": f"{spark}:{os.environ['PATH']}"}
     done = subprocess.run(
         [str(HERE / "newcomer" / script), str(ROOT), str(folder)],
         env=environment,

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# From the JAR, and from Maven coordinates, to the first query: from-packages.sh CLONE FOLDER. JARs and a repository that are in
-# the clone's dist/ are taken as they are. Needs Java and Spark 4, whose spark-submit is on the PATH, and nothing of Python's.
+# From the JAR, and from Maven coordinates, to the first query: from-packages.sh CLONE FOLDER. It builds what is missing or out of
+# date in the clone's dist/. The query needs Java and Spark 4, whose spark-submit is on the PATH, and nothing of Python's.
 set -euo pipefail
 clone=$1
 folder=$2
@@ -8,8 +8,9 @@ here=$clone/python/tests/newcomer
 export MASTER='local-cluster[2,1,1024]'
 
 cd "$clone"
-[ -d dist/maven ] || make publish-local
-[ -f dist/kinesis-spark-4_2.13-0.1.0-SNAPSHOT.jar ] || make package
+make package
+# The stamp is as new as the JARs.
+[ dist/maven -nt dist/.jars-0.1.0-SNAPSHOT ] || make publish-local
 
 cp "$here/program.py" "$here/first.scala" "$folder/"
 cd "$folder"

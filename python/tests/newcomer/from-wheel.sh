@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From the wheel to the first query, as docs/getting-started/local.md says: from-wheel.sh CLONE FOLDER. A wheel that is in the
-# clone's dist/ is taken as it is. Needs Python and Java.
+# From the wheel to the first query, as docs/getting-started/local.md says: from-wheel.sh CLONE FOLDER. It builds what is missing
+# or out of date in the clone's dist/. The query needs Python and Java.
 set -euo pipefail
 clone=$1
 folder=$2
 
 cd "$clone"
-compgen -G 'dist/kinesis_spark-*.whl' > /dev/null || make package
+make package
 
 cp "$clone/python/tests/newcomer/first.py" "$folder/"
 cd "$folder"
