@@ -39,18 +39,21 @@ SERVER_WHEEL  := dist/kinesis_spark_local-$(PYTHON_VERSION)-py3-none-any.whl
 # With the connector for Spark 4 alone: the loops build no other.
 TEST_WHEEL    := build/wheel/kinesis_spark-$(PYTHON_VERSION)-py3-none-any.whl
 
-# What the JARs and the wheel are made from: none is built again while its sources stand.
+# What the JARs and the wheel are made from: none is built again while its sources stand. Folders are among these: one changes
+# when a file in it is removed.
 PAPERS         := LICENSE NOTICE THIRD-PARTY.txt
 SCALA_SOURCES  := build.sbt $(PAPERS) $(wildcard project/*.scala project/*.sbt project/build.properties) \
-                  $(shell find connector/src/main testkit/src/main -type f)
+                  $(shell find connector/src/main testkit/src/main)
 WHEEL_PAPERS   := $(foreach folder,python python/testkit,$(PAPERS:%=$(folder)/%))
 PYTHON_SOURCES := $(WHEEL_PAPERS) python/pyproject.toml python/hatch_build.py python/README.md \
-                  $(shell find python/testkit python/kinesis_spark -name '*.py' -o -name py.typed -o -name pyproject.toml)
+                  $(shell find python/testkit python/kinesis_spark -name __pycache__ -prune -o -print)
+# Made before a wheel, as Python would make them later and so change the folders.
+BYTECODE       := $(addsuffix __pycache__,$(sort $(dir $(filter %.py,$(PYTHON_SOURCES)))))
 # The chaos harness: a package of Python, and classes of the integration tests that kill a query's driver at a given point. A
 # query in Scala, which Python tests run, comes in the same JAR.
 CHAOS          := integration-tests/chaos
 CHAOS_JAR      := build/chaos.jar
-CHAOS_SOURCES  := build.sbt $(wildcard $(addprefix integration-tests/src/test/scala/io/github/kinesisspark/it/,chaos/*.scala realtime/*.scala))
+CHAOS_SOURCES  := build.sbt $(wildcard $(addprefix integration-tests/src/test/scala/io/github/kinesisspark/it/,chaos chaos/*.scala realtime realtime/*.scala))
 PYTHON_CODE    := python examples integration-tests/servers benchmarks/peers/boto3-source $(CHAOS)
 PYTHON_TESTS   := python/tests examples $(CHAOS)
 
@@ -168,6 +171,11 @@ $(WHEEL_PAPERS): $(PAPERS)
 	cp $(@F) $@
 
 BUILD := $(BIN)/python -m hatchling build
+
+$(WHEEL) $(SDIST) $(SERVER_WHEEL) $(TEST_WHEEL): | $(BYTECODE)
+
+$(BYTECODE):
+	mkdir -p $@
 
 $(WHEEL): $(JARS_STAMP) $(SPARK35_STAMP) $(PYTHON_SOURCES) $(VENV)/.installed
 	rm -f $(of-any-version)

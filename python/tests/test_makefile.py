@@ -39,6 +39,16 @@ def test_jars_are_built_again_after_a_change_of_a_paper_in_them(paper: str) -> N
     assert paper in make("--eval=sources: ; @echo $(SCALA_SOURCES)", "sources").split()
 
 
+@pytest.mark.parametrize("variable", ["SCALA_SOURCES", "PYTHON_SOURCES", "CHAOS_SOURCES"])
+def test_what_is_built_from_sources_is_built_again_after_one_is_removed(variable: str) -> None:
+    sources = make(f"--eval=sources: ; @echo $({variable})", "sources").split()
+    folders = {str(Path(name).parent) for name in sources if Path(name).suffix in {".scala", ".py"}}
+    assert len(folders & set(sources)) > 1
+    # Folders in which builds leave files of their own.
+    assert folders - set(sources) <= {"project", "python"}
+    assert [name for name in sources if "__pycache__" in name] == []
+
+
 def test_recipes_outside_a_loop_run_one_after_the_other_also_with_jobs() -> None:
     printed = make("--jobs=2", "--eval=one two: ; @echo $@; sleep 0.3; echo $@", "one", "two")
     assert printed.split() == ["one", "one", "two", "two"]
