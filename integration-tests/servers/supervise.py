@@ -1,8 +1,8 @@
 """One server process from its start to its certain end.
 
-The supervisor is the server's parent. It lives as long as its `Lease` holds, and takes the server and all of the
-server's own children with it when it goes: on the lease's end, on SIGTERM, on SIGINT. Should the supervisor itself be
-killed outright, Linux sends the server a SIGTERM (parent-death signal).
+The supervisor is the server's parent. It lives until its standard input closes, and takes the server and all of the
+server's own children with it when it goes: then, on SIGTERM, on SIGINT. Should the supervisor itself be killed
+outright, Linux sends the server a SIGTERM (parent-death signal).
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import urllib.request
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Protocol
 
 from launch import Launch
 
@@ -36,25 +35,10 @@ STARTING_TICK_S = 0.1
 SERVING_TICK_S = 0.5
 
 
-class Lease(Protocol):
-    def wait(self, seconds: float) -> bool:
-        """Waits at most so long and says whether the server should continue."""
-
-
-class UntilStdinCloses:
-    def wait(self, seconds: float) -> bool:
-        readable, _, _ = select.select([0], [], [], seconds)
-        return not readable or os.read(0, 4096) != b""
-
-
-class WhileProcessLives:
-    def __init__(self, pid: int) -> None:
-        self._pid = pid
-        self._started = start_time(pid)
-
-    def wait(self, seconds: float) -> bool:
-        time.sleep(seconds)
-        return self._started is not None and start_time(self._pid) == self._started
+def is_stdin_open(seconds: float) -> bool:
+    """Waits at most so long for its end, and says whether that has not come."""
+    readable, _, _ = select.select([0], [], [], seconds)
+    return not readable or os.read(0, 4096) != b""
 
 
 class StoppedError(Exception):
@@ -120,7 +104,7 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(1, signal.SIGTERM)
 
 
-def supervise(launch: Launch, lease: Lease, log: Path, ready: Callable[[], None]) -> None:
+def supervise(launch: Launch, log: Path, ready: Callable[[], None]) -> None:
     """Starts the server, calls `ready` once it answers, and returns after the server is gone."""
 
     def interrupted(number: int, _frame: object) -> None:
@@ -149,10 +133,10 @@ def supervise(launch: Launch, lease: Lease, log: Path, ready: Callable[[], None]
                     )
                 if time.monotonic() > deadline:
                     raise StoppedError(f"the server did not answer within {launch.ready_within_s:.0f} s; see {log}")
-                if not lease.wait(STARTING_TICK_S):
+                if not is_stdin_open(STARTING_TICK_S):
                     raise StoppedError("nobody waits for the server any more")
             ready()
-            while server.poll() is None and lease.wait(SERVING_TICK_S):
+            while server.poll() is None and is_stdin_open(SERVING_TICK_S):
                 pass
             if server.poll() is not None:
                 raise StoppedError(f"the server exited by itself with status {server.returncode}; see {log}")
