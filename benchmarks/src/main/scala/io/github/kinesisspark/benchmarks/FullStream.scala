@@ -19,7 +19,7 @@ import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.mod
   * beside it. `make bench-beside-sdk` compares a query with the SDK.
   *
   * {{{ ./sbt -C benchmarks "runMain io.github.kinesisspark.benchmarks.FullStream polling 1000 16 1000" }}}: publisher, bytes of a record,
-  * shards, MB in all; after these `tls=true`, and any options of the source, as `readerBufferSize=64m`
+  * shards, MB in all; after these any options of the source, as `readerBufferSize=64m`
   */
 object FullStream {
   private[benchmarks] val Stream = "backlog"
@@ -53,16 +53,12 @@ object FullStream {
     val Seq(size, shards, megabytes) = args.toSeq.slice(1, 4).map(_.toInt): @unchecked
     val extra  = args.drop(4).map(_.split("=", 2)).collect { case Array(key, value) => key -> value }.toMap
     val report = new Report(this, args.toSeq, Some(Seed))
-    val server = new ServerProcess(
-      Map(Stream -> shards),
-      heap = s"${megabytes * 2 / 1000 + 3}g",
-      isTls = extra.get("tls").contains("true")
-    )
+    val server = new ServerProcess(Map(Stream -> shards), heap = s"${megabytes * 2 / 1000 + 3}g")
     val client = server.client()
     val spark  = BenchmarkSession.start()
     try {
       val bytes      = fill(client, size, megabytes * 1000000L)
-      def run(): Run = measured(server, bytes)(drain(spark, server.source(Stream, publisher) ++ (extra - "tls")))
+      def run(): Run = measured(server, bytes)(drain(spark, server.source(Stream, publisher) ++ extra))
       Warmup.until(1, MostWarmup)(_ => run())(run => Warmup.isOver(run.cpu)): Unit
       (1 to Rounds).foreach(_ => report.print(run().json))
     } finally {

@@ -1,11 +1,7 @@
 package io.github.kinesisspark.benchmarks
 
-import java.io.{BufferedReader, ByteArrayInputStream, InputStreamReader}
+import java.io.{BufferedReader, InputStreamReader}
 import java.net.URI
-import java.nio.file.{Files, Path}
-import java.security.KeyStore
-import java.security.cert.CertificateFactory
-import javax.net.ssl.TrustManagerFactory
 
 import scala.io.Source
 
@@ -13,11 +9,7 @@ import io.github.kinesisspark.shaded.software.amazon.awssdk.auth.credentials.{
   AwsBasicCredentials,
   StaticCredentialsProvider
 }
-import io.github.kinesisspark.shaded.software.amazon.awssdk.http.{
-  Protocol,
-  ProtocolNegotiation,
-  TlsTrustManagersProvider
-}
+import io.github.kinesisspark.shaded.software.amazon.awssdk.http.Protocol
 import io.github.kinesisspark.shaded.software.amazon.awssdk.http.nio.netty.NettyNioAsyncHttpClient
 import io.github.kinesisspark.shaded.software.amazon.awssdk.regions.Region
 import io.github.kinesisspark.shaded.software.amazon.awssdk.services.kinesis.{
@@ -32,21 +24,13 @@ import io.github.kinesisspark.testkit
   * @param streams shards by name
   * @param flags   of its command line
   * @param heap    at most, as `-Xmx` has it
-  * @param isTls   clients come over TLS, and trust its certificate
   */
-final class ServerProcess(
-    streams: Map[String, Int],
-    flags: Seq[String] = Nil,
-    heap: String = "1g",
-    isTls: Boolean = false
-) extends AutoCloseable {
-  private val certificate = Option.when(isTls)(Files.createTempFile("kinesis", ".pem"))
-
+final class ServerProcess(streams: Map[String, Int], flags: Seq[String] = Nil, heap: String = "1g")
+    extends AutoCloseable {
   private val process = {
     val java = ProcessHandle.current.info.command.get
     val main = classOf[testkit.Main].getName
     val args = streams.toSeq.flatMap { case (name, shards) => Seq("--stream", s"$name:$shards") }
-    val tls  = certificate.toSeq.flatMap(file => Seq("--tls-port", "0", "--tls-certificate-file", file.toString))
     new ProcessBuilder(
       (Seq(
         java,
@@ -55,18 +39,18 @@ final class ServerProcess(
         sys.props("java.class.path"),
         main,
         "--parent-pid-watch"
-      ) ++ flags ++ tls ++ args): _*
+      ) ++ flags ++ args): _*
     ).redirectError(ProcessBuilder.Redirect.INHERIT).start()
   }
 
   private val said = ujson.read(new BufferedReader(new InputStreamReader(process.getInputStream)).readLine())
 
   val options: Map[String, String] = Map(
-    "endpoint"        -> said(if (isTls) "tlsEndpoint" else "endpoint").str,
+    "endpoint"        -> said("endpoint").str,
     "region"          -> said("region").str,
     "accessKeyId"     -> "test",
     "secretAccessKey" -> "test"
-  ) ++ certificate.map(file => "caBundle" -> file.toString)
+  )
 
   /** Of a query that reads all of a stream. */
   def source(stream: String, publisher: String): Map[String, String] = options ++ Map(
@@ -77,12 +61,8 @@ final class ServerProcess(
   )
 
   /** The SDK's, as it comes, but for the number of streams. */
-  def client(): KinesisAsyncClient = {
-    val http = NettyNioAsyncHttpClient.builder.protocol(Protocol.HTTP2).maxConcurrency(ServerProcess.MaxConcurrency)
-    client(certificate.fold(http) { file =>
-      http.protocolNegotiation(ProtocolNegotiation.ALPN).tlsTrustManagersProvider(trusting(file))
-    })
-  }
+  def client(): KinesisAsyncClient =
+    client(NettyNioAsyncHttpClient.builder.protocol(Protocol.HTTP2).maxConcurrency(ServerProcess.MaxConcurrency))
 
   /** The SDK's, with an HTTP client of its own. */
   def client(http: NettyNioAsyncHttpClient.Builder): KinesisAsyncClient =
@@ -101,23 +81,12 @@ final class ServerProcess(
     finally answer.close()
   }
 
-  private def trusting(certificate: Path): TlsTrustManagersProvider = {
-    val store = KeyStore.getInstance(KeyStore.getDefaultType)
-    store.load(null, null)
-    val bytes = new ByteArrayInputStream(Files.readAllBytes(certificate))
-    store.setCertificateEntry("server", CertificateFactory.getInstance("X.509").generateCertificate(bytes))
-    val factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-    factory.init(store)
-    () => factory.getTrustManagers
-  }
-
   /** CPU time of the server so far, in seconds. */
   def cpuSeconds: Double = process.toHandle.info.totalCpuDuration.get.toNanos / 1e9
 
   override def close(): Unit = {
     process.destroy()
     process.waitFor(): Unit
-    certificate.foreach(Files.delete)
   }
 }
 
