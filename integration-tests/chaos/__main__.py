@@ -27,6 +27,8 @@ from .run import Java, Limits
 from .stamp import stamp
 
 ROOT = Path(__file__).resolve().parents[2]
+# For all that is written.
+DIRECTORY = ROOT / "build" / "chaos"
 _ONLY: dict[str, tuple[Publisher, ...]] = {"polling": ("polling",), "fan-out": ("efo",)}
 
 
@@ -42,16 +44,14 @@ def jar() -> Path:
     return found
 
 
-def play(
-    planned: Iterator[Trial], minutes: float, directory: Path, java: Java, stamped: dict[str, Any]
-) -> list[TrialOutcome]:
+def play(planned: Iterator[Trial], minutes: float, java: Java, stamped: dict[str, Any]) -> list[TrialOutcome]:
     """Trials, until the time is over; prints each run and trial as it ends."""
     until = time.monotonic() + minutes * 60
     outcomes: list[TrialOutcome] = []
     for each in planned:
-        outcome = conduct(each, directory / each.seed, java, Limits(), _say)
+        outcome = conduct(each, DIRECTORY / each.seed, java, Limits(), _say)
         outcomes.append(outcome)
-        with (directory / "trials.jsonl").open("a") as lines:
+        with (DIRECTORY / "trials.jsonl").open("a") as lines:
             lines.write(json.dumps({**stamped, **report.line(outcome)}) + "\n")
         failures = f", {len(outcome.failures)} query failures" if outcome.failures else ""
         _say(f"{each.seed} {'right' if outcome.is_right else 'WRONG'}{failures} after {outcome.seconds:.0f} s")
@@ -72,16 +72,15 @@ def main() -> int:
     parser.add_argument("--only", choices=sorted(_ONLY), help="one record publisher instead of both")
     parser.add_argument("--strict", action="store_true", help="a query that fails under a fault is wrong, too")
     parser.add_argument("--recovery", action="store_true", help="kill it whenever it has caught up, and take times")
-    parser.add_argument("--directory", type=Path, default=ROOT / "build" / "chaos", help="for all that is written")
     asked = parser.parse_args()
     # SIGTERM ends what it has started, as Ctrl-C does.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     seed = str(random.SystemRandom().randrange(2**31)) if asked.seed is None else str(asked.seed)
     stamped = stamp(seed, sys.argv[1:])
     _say(json.dumps(stamped))
-    asked.directory.mkdir(parents=True, exist_ok=True)
-    java = Java(jar(), archive.options(asked.directory, jar()))
-    outcomes = play(_planned(seed, asked), asked.minutes, asked.directory, java, stamped)
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    java = Java(jar(), archive.options(DIRECTORY, jar()))
+    outcomes = play(_planned(seed, asked), asked.minutes, java, stamped)
     _say(report.table(outcomes))
     right = all(o.is_strictly_right if asked.strict else o.is_right for o in outcomes)
     _say(
@@ -89,7 +88,7 @@ def main() -> int:
         if right
         else "WRONG: make chaos with SEED=<the trial's> replays it"
     )
-    with (asked.directory / "summaries.jsonl").open("a") as lines:
+    with (DIRECTORY / "summaries.jsonl").open("a") as lines:
         lines.write(json.dumps({**stamped, "right": right, **report.figures(outcomes)}) + "\n")
     return 0 if right else 1
 
