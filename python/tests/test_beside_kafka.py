@@ -34,6 +34,12 @@ def test_a_workload_of_one_of_both_has_no_row() -> None:
     assert "| stateless |" not in beside_kafka.table([line("Kafka", 4)])
 
 
+def test_the_program_has_the_packages_that_the_build_opens_to_spark() -> None:
+    first, *_, last = beside_kafka.opened()
+    assert first == "--add-opens=java.base/java.lang=ALL-UNNAMED"
+    assert last == "--add-opens=java.base/sun.util.calendar=ALL-UNNAMED"
+
+
 def test_what_the_program_says_beside_its_figures_is_no_figure() -> None:
     said = "print('starting'); print('measured: {\"p50\": 4}'); print('not measured: {}')"
     assert list(beside_kafka.measured([sys.executable, "-c", said])) == [{"p50": 4}]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -31,20 +32,22 @@ WARM_UP_S, COUNTED_S = 30, 60
 WORKLOADS = ("stateless", "dropDuplicates", "windowed count", "transformWithState")
 CARRIERS = ("Kafka", "Kinesis")
 SHARES = ("p50", "p99", "p99.9")
-# What Spark opens to itself on JVM 17.
-OPENED = (
-    *("java.lang", "java.lang.invoke", "java.lang.reflect", "java.io", "java.net", "java.nio"),
-    *("java.util", "java.util.concurrent", "java.util.concurrent.atomic"),
-    *("jdk.internal.ref", "sun.nio.ch", "sun.nio.cs", "sun.security.action", "sun.util.calendar"),
-)
+# The build's options for JVMs with Spark.
+JVM_OPTIONS = Path(__file__).resolve().parents[2] / "project" / "Options.scala"
+
+
+def opened() -> list[str]:
+    """What Spark needs on JDK 17: the packages that the build opens to it."""
+    _, _, spark = JVM_OPTIONS.read_text().partition("val spark: Seq[String] = Seq(")
+    packages = re.findall(r'^ +"([a-z.]+)"', spark.partition(")")[0], re.MULTILINE)
+    return [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in packages]
 
 
 def command(spark: Path, server: Path, only: str) -> list[str]:
     """The program on Spark's JARs, whose Scala comes before all others'."""
-    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
     classes = f"{spark}/*:{CLASS_PATH.read_text()}"
     measured = [str(server), str(WARM_UP_S), str(COUNTED_S), only]
-    return [server_command([])[0], f"-Xmx{HEAP}", *opened, "-cp", classes, PROGRAM, *measured]
+    return [server_command([])[0], f"-Xmx{HEAP}", *opened(), "-cp", classes, PROGRAM, *measured]
 
 
 def measured(of: Sequence[str]) -> Iterator[dict[str, Any]]:
