@@ -17,8 +17,8 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   * A query with a long trigger holds what it has for as long, and so does a source whose query waits for another of its sources. So no source may wait
   * for what others hold. Where there is room for two more, the memory of a poller's largest answer is kept free for each source with readers that holds
   * less than that. Where there isn't, or a request is for more, a source that holds next to nothing gets one served beyond the capacity: its readers by
-  * fan-out always have a little, for small events. So does a task that has nothing to do: the others give memory back only when it continues. So the
-  * bound is the capacity and one answer for each running task; and one for each source where the capacity is small, or an event large.
+  * fan-out always have a little, for small events. So does a task that has nothing to do ([[Overdraft]]): the others give memory back only when it
+  * continues. So the bound is the capacity and one answer for each running task; and one for each source where the capacity is small, or an event large.
   *
   * @param worker calls back whoever has waited: who gives memory back may hold locks, and has no time for what others do with it
   */

@@ -48,11 +48,7 @@ final class ShardConsumer(
     current.hasNext || finished
   }
 
-  override def isStarved: Boolean = source.exists(_.reader.memory.isWaiting)
-
-  override def hasMemory: Boolean = source.exists(_.reader.memory.used > 0)
-
-  override def overdraw(): Unit = source.foreach(_.reader.memory.overdraw())
+  override def memory: Option[MemoryBudget.Account] = source.map(_.reader.memory)
 
   override def hasNext: Boolean = current.hasNext
 

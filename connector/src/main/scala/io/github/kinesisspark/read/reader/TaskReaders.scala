@@ -106,23 +106,15 @@ object TaskReaders {
     /** Whether it needn't wait: there is a record, or none will come. */
     def isReady: Boolean
 
-    /** Waits for memory that others hold. */
-    def isStarved: Boolean
-
-    /** Holds memory for records on their way. */
-    def hasMemory: Boolean
-
-    /** Gets what it waits for beyond the budget. */
-    def overdraw(): Unit
+    /** Of the reader that brings records now, if one does. */
+    def memory: Option[MemoryBudget.Account]
   }
 
   private final class Buffered(records: Iterator[KinesisRecord]) extends Records {
-    override def hasNext: Boolean      = records.hasNext
-    override def next(): KinesisRecord = records.next()
-    override def isReady: Boolean      = true
-    override def isStarved: Boolean    = false
-    override def hasMemory: Boolean    = false
-    override def overdraw(): Unit      = ()
-    override def close(): Unit         = ()
+    override def hasNext: Boolean                     = records.hasNext
+    override def next(): KinesisRecord                = records.next()
+    override def isReady: Boolean                     = true
+    override def memory: Option[MemoryBudget.Account] = None
+    override def close(): Unit                        = ()
   }
 }

@@ -6,7 +6,14 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, Within}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.{CutPoint, ReaderStatus}
-import io.github.kinesisspark.read.reader.{DataLoss, KinesisRecord, RangeEnds, ShardReader, UserRecordCount}
+import io.github.kinesisspark.read.reader.{
+  DataLoss,
+  KinesisRecord,
+  MemoryBudget,
+  RangeEnds,
+  ShardReader,
+  UserRecordCount
+}
 import io.github.kinesisspark.read.row.RecordRows
 
 /** One shard as a task of a real-time batch reads it: what its reader holds is taken out piece by piece, which makes room for more.
@@ -59,14 +66,7 @@ private[realtime] final class FollowedShard(
 
   def status: ReaderStatus = reader.status
 
-  /** It has asked for more memory than there is. */
-  def isStarved: Boolean = reader.memory.isWaiting
-
-  /** Holds memory for records, and for answers on their way. */
-  def hasMemory: Boolean = reader.memory.used > 0
-
-  /** Has it read on beyond the budget. */
-  def overdraw(): Unit = reader.memory.overdraw()
+  def memory: MemoryBudget.Account = reader.memory
 
   /** What was given of it. */
   def taken: CutPoint = CutPoint(position, count, bytes, newest, nextArrival = None)

@@ -12,7 +12,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.{Closing, FailureReason}
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ChildHandover
-import io.github.kinesisspark.read.reader.UserRecordCount
+import io.github.kinesisspark.read.reader.{Overdraft, UserRecordCount}
 import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
 
 /** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
@@ -20,7 +20,7 @@ import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
   * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many records of each,
   * and puts those that have more behind the others.
   *
-  * After half a second without news of any shard, a shard that waits for memory gets it beyond the budget.
+  * After half a second without news of any shard, a shard that waits for memory gets it beyond the budget ([[Overdraft]]).
   *
   * | a shard has no more rows, and its reader | what follows |
   * |---|---|
@@ -47,7 +47,7 @@ private[realtime] final class TaskFeed(
   private var current      = Option.empty[InLine]
   private var takenInTurn  = 0
   private var last: InLine = _
-  private var hurried      = Option.empty[FollowedShard]
+  private val overdraft    = new Overdraft
 
   Closing.unlessMade(close()) {
     shards.foreach { case (shard, from) => begin(shard, from, child = None) }
@@ -78,7 +78,7 @@ private[realtime] final class TaskFeed(
       line.poll(left.min(Quiet).nanos) match {
         case None if left <= Quiet => None
         case None                  =>
-          hurry()
+          overdraft.next(all.valuesIterator.map(_.shard.memory).toVector)
           next(deadline)
         case Some(first) =>
           first.leave()
@@ -101,15 +101,6 @@ private[realtime] final class TaskFeed(
     all.valuesIterator.map(_.shard.delivered).foldLeft(UserRecordCount.none)(_ and _)
 
   override def close(): Unit = all.values.foreach(_.shard.close())
-
-  /** Has one shard that waits for memory read on beyond the budget, and the next one when that has brought something: shards that no task reads may hold the
-    * rest until the batch is over.
-    */
-  private def hurry(): Unit = if (!hurried.exists(shard => shard.hasMemory && !shard.isStarved)) {
-    val (before, after) = all.valuesIterator.map(_.shard).toVector.span(shard => !hurried.contains(shard))
-    hurried = (after.drop(1) ++ before ++ after.take(1)).find(_.isStarved)
-    hurried.foreach(_.overdraw())
-  }
 
   private def begin(shard: ShardKey, from: ShardPosition, child: Option[Shard]): Unit = {
     val one = new InLine(shard, from, child)

@@ -11,7 +11,7 @@ import io.github.kinesisspark.jar.{FromDriver, WireFormat}
 import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardRange}
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.plan.RangeGrouping
-import io.github.kinesisspark.read.reader.{ReaderConfig, TaskReaders}
+import io.github.kinesisspark.read.reader.{MemoryBudget, Overdraft, ReaderConfig, TaskReaders}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
 /** The ranges of one task.
@@ -88,7 +88,7 @@ private final class KinesisPartitionReader(
   private val waiting          = lanes(partition.ranges).iterator
   private val open             = mutable.ArrayBuffer.empty[Lane]
   private var current          = Option.empty[Lane]
-  private var hurried          = Option.empty[Lane]
+  private val overdraft        = new Overdraft
   private var rows             = Iterator[InternalRow]()
   private var row: InternalRow = _
 
@@ -118,17 +118,12 @@ private final class KinesisPartitionReader(
     case _ =>
       while (open.size < MostOpen && waiting.hasNext) open += new Lane(waiting.next())
       current = open.find(_.isReady)
-      hurried = hurried.filterNot(lane => current.exists(_ eq lane))
       if (current.isEmpty && open.nonEmpty) await()
       open.nonEmpty
   }
 
-  /** One shard gets memory beyond the budget, till it has brought something, or has given it back after an empty answer or a failed call. */
   private def await(): Unit = {
-    if (!hurried.exists(lane => lane.hasMemory && !lane.isStarved && open.contains(lane))) {
-      hurried = open.find(_.isStarved)
-      hurried.foreach(_.overdraw())
-    }
+    overdraft.next(open.flatMap(_.memory).toVector)
     readers.wakeUp.await()
     failIfKilled()
   }
@@ -156,10 +151,9 @@ private final class KinesisPartitionReader(
       true
     }
 
-    def isReady: Boolean   = current.forall(_.records.isReady)
-    def isStarved: Boolean = current.exists(_.records.isStarved)
-    def hasMemory: Boolean = current.exists(_.records.hasMemory)
-    def overdraw(): Unit   = current.foreach(_.records.overdraw())
+    def isReady: Boolean = current.forall(_.records.isReady)
+
+    def memory: Option[MemoryBudget.Account] = current.flatMap(_.records.memory)
 
     def close(): Unit = {
       current.foreach { range =>
