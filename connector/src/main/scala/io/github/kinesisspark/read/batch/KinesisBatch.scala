@@ -6,7 +6,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisClients, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.{HashKeyRange, ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds}
 import io.github.kinesisspark.read.plan.{RangeGrouping, RangeSplitting}
 import io.github.kinesisspark.read.reader.{ReaderConfig, ReaderMemory, ResolvedPublisher}
@@ -41,7 +41,7 @@ final class KinesisBatch(
 
   override def planInputPartitions(): Array[InputPartition] = {
     val all    = if (slices.size < options.minPartitions && !isFanOut) cut(slices) else slices
-    val keys   = if (options.deaggregate) keysOf(all.map(_.range.shard)) else Map.empty[ShardKey, HashKeyRange]
+    val keys   = Option.when(options.deaggregate)(snapshot.hashKeys)
     val weight = all.map(s => s.range -> s.most(snapshot.now)).toMap
     RangeGrouping
       .group(all.map(_.range), _ => None, weight, most = _ => Int.MaxValue, options.minPartitions)
@@ -60,10 +60,6 @@ final class KinesisBatch(
     ),
     columns
   )
-
-  /** Where nobody knows a shard's keys, none of its records is left out. */
-  private def keysOf(shards: Vector[ShardKey]) =
-    shards.map(shard => shard -> snapshot.hashKeys.getOrElse(shard, HashKeyRange.all)).toMap
 
   /** A consumer has one subscription to a shard, so that is one task's. */
   private def isFanOut = options.fanOut.isDefined

@@ -115,7 +115,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     val reading  = planning.open
     val ended    = planning.start.shards.collect { case (shard, p) if p.isAtEnd => shard }.toSet
     val known    = planning.besideParents
-    val hashKeys = Option.when(source.options.deaggregate)(source.hashKeysOf(reading.keys.toVector))
+    val hashKeys = source.hashKeysOf(reading.keys.toVector)
     readers.tasks(planning, reading.keys).map { task =>
       val streams                       = task.shards.map(_.stream).toSet
       def ofStreams(all: Set[ShardKey]) = all.filter(shard => streams(shard.stream))

@@ -209,8 +209,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     // A stream that is new in a batch that runs again was complete up to the batch's end.
     retention.reportGaps(KinesisOffset(batch.end.streams ++ batch.start.streams))
     val ranges   = source.removed.readable(batch.start.rangesTo(batch.end), batch.end)
-    val hashKeys =
-      if (source.options.deaggregate) source.hashKeysOf(ranges.map(_.shard)) else Map.empty[ShardKey, HashKeyRange]
+    val hashKeys = source.hashKeysOf(ranges.map(_.shard))
     readers.group(batch.slices, ranges, source.options.minPartitions).map(KinesisInputPartition(_, hashKeys))
   }
 

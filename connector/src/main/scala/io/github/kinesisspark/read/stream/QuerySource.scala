@@ -130,11 +130,9 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     }.toMap
   )
 
-  /** The hash keys by which tasks leave out user records of other shards. Of a shard whose keys are not known any more, no record is left out. */
-  def hashKeysOf(shards: Vector[ShardKey]): Map[ShardKey, HashKeyRange] = {
-    val known = catalog.hashKeys(shards) ++ removed.hashKeys
-    shards.map(shard => shard -> known.getOrElse(shard, HashKeyRange.all)).toMap
-  }
+  /** The hash keys by which tasks leave out user records of other shards, as far as they are known; None where no record is taken apart. */
+  def hashKeysOf(shards: Vector[ShardKey]): Option[Map[ShardKey, HashKeyRange]] =
+    Option.when(options.deaggregate)(catalog.hashKeys(shards) ++ removed.hashKeys)
 
   /** A reader's failure is the query's, unless its shard has gone past retention, or its consumer has gone and there is another: then the
     * batch is to be planned again, and the result is true. A shard that may have gone is left to later plannings, until the service answers.

@@ -38,10 +38,13 @@ object KinesisInputPartition {
     private def readResolve(): AnyRef = KinesisInputPartition(ranges, hashKeys, locations)
   }
 
-  /** @param hashKeys of those shards whose aggregated records are taken apart, and perhaps of others */
-  def apply(group: RangeGrouping.Group, hashKeys: Map[ShardKey, HashKeyRange]): KinesisInputPartition = {
-    val keys = group.ranges.iterator.map(_.shard).flatMap(shard => hashKeys.get(shard).map(shard -> _)).toMap
-    KinesisInputPartition(group.ranges, keys, group.executor.map(_.location).toVector)
+  /** @param known hash keys, of other shards as well; None where no record is taken apart. Of a shard whose keys are not known, no user record is left
+    *              out
+    */
+  def apply(group: RangeGrouping.Group, known: Option[Map[ShardKey, HashKeyRange]]): KinesisInputPartition = {
+    val shards   = group.ranges.map(_.shard)
+    val hashKeys = known.iterator.flatMap(keys => shards.map(s => s -> keys.getOrElse(s, HashKeyRange.all))).toMap
+    KinesisInputPartition(group.ranges, hashKeys, group.executor.map(_.location).toVector)
   }
 }
 

@@ -106,7 +106,7 @@ final class MemoryCluster(
     val end = planning.end(plan.ends.transform((_, cut) => cut.position))
     readers.group(plan, at.rangesTo(end), leastTasks = 1).foreach { group =>
       val on   = group.executor.fold(own.head)(e => byId(e.id))
-      val rows = tasks.readerIn(on.engine, KinesisInputPartition(group, Map.empty))
+      val rows = tasks.readerIn(on.engine, KinesisInputPartition(group, known = None))
       while (rows.next()) read :+= new String(rows.get().getBinary(0))
       rows.close()
     }
