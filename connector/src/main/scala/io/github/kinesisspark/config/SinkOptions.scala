@@ -26,9 +26,6 @@ final case class SinkOptions(
     linger: Linger
 ) extends Serializable {
 
-  /** How long one record may be refused before its task fails. */
-  def maxRetryDuration: FiniteDuration = client.retries.maxDuration
-
   def mapClients(f: ClientOptions => ClientOptions): SinkOptions =
     copy(client = f(client), clients = clients.map { case (stream, own) => stream -> f(own) })
 

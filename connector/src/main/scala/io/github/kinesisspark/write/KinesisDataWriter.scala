@@ -29,10 +29,9 @@ private[write] final class KinesisDataWriter(
     writers: WriterRuntime
 ) extends DataWriter[InternalRow] {
 
-  private val task  = Option(TaskContext.get())
-  private val bad   = new BadRows(options.badRecords)
-  private val calls =
-    new PutRecordsCalls(options.clientOf, options.maxRetryDuration, hasWritten, () => isKilled, writers)
+  private val task    = Option(TaskContext.get())
+  private val bad     = new BadRows(options.badRecords)
+  private val calls   = new PutRecordsCalls(options.clientOf, hasWritten, () => isKilled, writers)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
   }

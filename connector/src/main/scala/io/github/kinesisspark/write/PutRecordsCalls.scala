@@ -3,7 +3,6 @@ package io.github.kinesisspark.write
 import java.util.concurrent.CompletableFuture
 
 import scala.collection.mutable
-import scala.concurrent.duration.FiniteDuration
 import scala.jdk.CollectionConverters._
 import scala.jdk.DurationConverters._
 import scala.util.control.NonFatal
@@ -34,13 +33,11 @@ import io.github.kinesisspark.write.send.{CallAnswer, Entry}
 /** The calls of one task.
   *
   * @param options    of each stream's client, with the region of those without an ARN
-  * @param patience   with ListShards
   * @param hasWritten whether some executor has written for this query before: then a host that can't be found here is an outage, and no mistake
   * @param isKilled   whether Spark has killed the task
   */
 private[write] final class PutRecordsCalls(
     options: StreamRef => ClientOptions,
-    patience: FiniteDuration,
     hasWritten: Boolean,
     isKilled: () => Boolean,
     writers: WriterRuntime
@@ -64,7 +61,7 @@ private[write] final class PutRecordsCalls(
     */
   def shards(stream: StreamRef): Vector[Shard] = {
     val from      = lease(stream)
-    val directory = new StreamDirectory(from.client, DirectoryRetry.of(from, patience))
+    val directory = new StreamDirectory(from.client, DirectoryRetry.of(from))
     writers.unlessKilled(isKilled)(directory.listShards(stream, ShardFilter.All).shards)
   }
 

@@ -1,7 +1,5 @@
 package io.github.kinesisspark.write
 
-import scala.concurrent.duration._
-
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
@@ -20,7 +18,7 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
     })
     val session = new ClassLoader(getClass.getClassLoader) {}
     val calls   = within(session)(
-      new PutRecordsCalls(_ => options, 1.second, hasWritten = false, () => false, new WriterRuntime(clients))
+      new PutRecordsCalls(_ => options, hasWritten = false, () => false, new WriterRuntime(clients))
     )
     calls.put(StreamRef.ByName("events"), Vector.empty)
     calls.close()
@@ -32,7 +30,7 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
   ) {
     for (hasWritten <- Seq(true, false)) {
       val clients = new KinesisClients((_, success) => new KinesisClients.SharedClient(new NoCalls, success, () => ()))
-      val calls   = new PutRecordsCalls(_ => options, 1.second, hasWritten, () => false, new WriterRuntime(clients))
+      val calls   = new PutRecordsCalls(_ => options, hasWritten, () => false, new WriterRuntime(clients))
       calls.put(StreamRef.ByName("events"), Vector.empty).get() should matchPattern {
         case CallAnswer.Failed(_, `hasWritten`, _) =>
       }
