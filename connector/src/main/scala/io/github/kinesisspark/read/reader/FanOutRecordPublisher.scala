@@ -144,10 +144,10 @@ final class FanOutRecordPublisher(
     if (next.history.failures > before.history.failures) report(before, event)
     commands.foreach {
       case Command.Subscribe(number, at) => subscribe(number, at)
-      case Command.RequestOne(_)         =>
+      case Command.RequestOne            =>
         freshness = freshness.requested(runtime.clock.nanos())
         call.foreach(_.requestOne())
-      case Command.Cancel(_)       => cancel()
+      case Command.Cancel          => cancel()
       case Command.Deliver         => arrived.foreach(deliver)
       case Command.GiveUp(failure) => giveUp(exceptionOf(failure))
     }

@@ -76,11 +76,11 @@ final case class Subscription private (
     }
 
   private def requestOne(live: Live, now: Long): Step =
-    (copy(state = live.copy(silentAfter = Some(now + LongestSilence.toNanos))), Vector(RequestOne(live.call)))
+    (copy(state = live.copy(silentAfter = Some(now + LongestSilence.toNanos))), Vector(RequestOne))
 
   private def arriving(live: Live, waits: Boolean, policy: RetryPolicy, at: Moment): Step = {
     val since = if (waits) None else live.arrivingSince.orElse(Some(at.now))
-    if (since.exists(at.now - _ >= LongestEvent.toNanos)) failed(live.call, asked = true, Silence, policy, at)
+    if (since.exists(at.now - _ >= LongestEvent.toNanos)) failed(asked = true, Silence, policy, at)
     else {
       val next =
         live.copy(silentAfter = Some(at.now + LongestSilence.toNanos), hasReceived = true, arrivingSince = since)
@@ -90,31 +90,31 @@ final case class Subscription private (
 
   private def arrived(live: Live, to: ShardPosition): Step = {
     val moved = copy(resume = to, history = RetryHistory.none)
-    if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel(live.call)))
+    if (to == ShardPosition.ShardEnd) (moved.copy(state = Over), Vector(Deliver, Cancel))
     else (moved.copy(state = live.copy(silentAfter = None, hasReceived = true, arrivingSince = None)), Vector(Deliver))
   }
 
   /** The call ended as it should, or was cancelled: the next one may follow at once. */
-  private def renewed(call: Long, asked: Boolean, at: Moment): Step = {
+  private def renewed(asked: Boolean, at: Moment): Step = {
     val (next, calls) =
       if (asked) copy(state = Resting).callNow(at) else (copy(state = Resting), Vector.empty)
-    (next, Cancel(call) +: calls)
+    (next, Cancel +: calls)
   }
 
-  private def failed(call: Long, asked: Boolean, fault: Fault, policy: RetryPolicy, at: Moment): Step = fault match {
-    case _: Fault.ResourceInUse => copy(displaced = Some(at.now)).retried(call, asked, fault, policy, at)
-    case _                      => retried(call, asked, fault, policy, at)
+  private def failed(asked: Boolean, fault: Fault, policy: RetryPolicy, at: Moment): Step = fault match {
+    case _: Fault.ResourceInUse => copy(displaced = Some(at.now)).retried(asked, fault, policy, at)
+    case _                      => retried(asked, fault, policy, at)
   }
 
-  private def retried(call: Long, asked: Boolean, fault: Fault, policy: RetryPolicy, at: Moment): Step =
+  private def retried(asked: Boolean, fault: Fault, policy: RetryPolicy, at: Moment): Step =
     policy.decide(fault, history, at.hasWorked, at.now, at.chance) match {
       case RetryDecision.Retry(wait, failures) =>
         copy(history = failures, notBefore = math.max(notBefore, at.now + wait.toNanos))
-          .renewed(call, asked, at)
+          .renewed(asked, at)
       case RetryDecision.GiveUp(failures) if asked =>
-        (copy(state = Over, history = failures), Vector(Cancel(call), GiveUp(Failure.Call(fault))))
+        (copy(state = Over, history = failures), Vector(Cancel, GiveUp(Failure.Call(fault))))
       // The next call, if anybody asks for one, shows whether it is still so.
-      case RetryDecision.GiveUp(failures) => copy(history = failures).renewed(call, asked, at)
+      case RetryDecision.GiveUp(failures) => copy(history = failures).renewed(asked, at)
     }
 
   /** Another subscription of the consumer has taken the shard over. */
@@ -122,9 +122,9 @@ final case class Subscription private (
     val more  = contention.takenOver(at.now)
     val asked = live.silentAfter.isDefined
     if (asked && more.isHopeless)
-      (copy(state = Over, contention = more), Vector(Cancel(live.call), GiveUp(Failure.Contended)))
+      (copy(state = Over, contention = more), Vector(Cancel, GiveUp(Failure.Contended)))
     // It was open, though on an idle shard no event may have come since: the next calls fail for another reason than those before it.
-    else copy(contention = more, history = RetryHistory.none).failed(live.call, asked, fault, policy, at)
+    else copy(contention = more, history = RetryHistory.none).failed(asked, fault, policy, at)
   }
 }
 
@@ -196,8 +196,8 @@ object Subscription {
   sealed trait Command
   object Command {
     final case class Subscribe(call: Long, from: ShardPosition) extends Command
-    final case class RequestOne(call: Long)                     extends Command
-    final case class Cancel(call: Long)                         extends Command
+    case object RequestOne                                      extends Command
+    case object Cancel                                          extends Command
     case object Deliver                                         extends Command
     final case class GiveUp(failure: Failure)                   extends Command
   }
@@ -263,8 +263,8 @@ object Subscription {
   }
 
   private def decide(s: Subscription, event: Event, policy: RetryPolicy, at: Moment): Step = {
-    def failed(call: Long, asked: Boolean, fault: Fault) = s.failed(call, asked, fault, policy, at)
-    val due                                              = event == Due && s.dueAt.exists(_ - at.now <= 0)
+    def failed(asked: Boolean, fault: Fault) = s.failed(asked, fault, policy, at)
+    val due                                  = event == Due && s.dueAt.exists(_ - at.now <= 0)
     (s.state, event) match {
       case (Over, _) => (s, Vector.empty)
 
@@ -274,22 +274,22 @@ object Subscription {
 
       case (Calling(call, _), Opened(_)) =>
         s.copy(contention = s.contention.opened(at.now)).requestOne(Live(call, None, hasReceived = false), at.now)
-      case (Calling(call, _), Failed(_, fault)) => failed(call, asked = true, fault)
-      case (Calling(call, _), Completed(_))     => failed(call, asked = true, Silence)
-      case (Calling(call, _), _) if due         => failed(call, asked = true, Silence)
+      case (_: Calling, Failed(_, fault)) => failed(asked = true, fault)
+      case (_: Calling, Completed(_))     => failed(asked = true, Silence)
+      case (_: Calling, _) if due         => failed(asked = true, Silence)
 
       case (live @ Live(_, None, _, _), Asked)                 => s.requestOne(live, at.now)
       case (live @ Live(_, Some(_), _, _), Arriving(_, waits)) => s.arriving(live, waits, policy, at)
       case (live @ Live(_, Some(_), _, _), Arrived(_, to))     => s.arrived(live, to)
       // More than was asked for: what is ignored now must come again.
-      case (Live(call, None, _, _), Arrived(_, _))             => s.renewed(call, asked = false, at)
-      case (Live(call, asked, true, _), Completed(_))          => s.renewed(call, asked.isDefined, at)
-      case (Live(call, asked, false, _), Completed(_))         => failed(call, asked.isDefined, Silence)
+      case (Live(_, None, _, _), Arrived(_, _))                => s.renewed(asked = false, at)
+      case (Live(_, asked, true, _), Completed(_))             => s.renewed(asked.isDefined, at)
+      case (Live(_, asked, false, _), Completed(_))            => failed(asked.isDefined, Silence)
       case (live: Live, Failed(_, taken: Fault.ResourceInUse)) => s.takenOver(live, taken, policy, at)
       // Of one that nobody reads, the service's end doesn't get through, and the client ends it after minutes.
-      case (Live(call, None, true, _), Failed(_, _: Fault.Disconnected)) => s.renewed(call, asked = false, at)
-      case (Live(call, asked, _, _), Failed(_, fault))                   => failed(call, asked.isDefined, fault)
-      case (Live(call, _, _, _), _) if due                               => failed(call, asked = true, Silence)
+      case (Live(_, None, true, _), Failed(_, _: Fault.Disconnected)) => s.renewed(asked = false, at)
+      case (Live(_, asked, _, _), Failed(_, fault))                   => failed(asked.isDefined, fault)
+      case (_: Live, _) if due                                        => failed(asked = true, Silence)
 
       case _ => (s, Vector.empty)
     }
