@@ -31,7 +31,7 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     } ++
       within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
     val wanted = times(beyond, starved, others)
-    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).minOption, beyond.map(_.writeSecond).min))
+    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).min, beyond.map(_.writeSecond).min))
   }
 
   /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
@@ -101,7 +101,7 @@ object LongTrigger {
     * @param oldest the earliest arrival in what readers hold
     * @param apart  how close, in ms
     */
-  final case class Questions(times: Map[ShardKey, Long], oldest: Option[Long], apart: Long)
+  final case class Questions(times: Map[ShardKey, Long], oldest: Long, apart: Long)
 
   /** Of a shard, in bytes a second.
     *

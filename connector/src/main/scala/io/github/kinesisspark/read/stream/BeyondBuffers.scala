@@ -47,13 +47,13 @@ final class BeyondBuffers(catalog: ShardCatalog) {
   private def end(
       status: ReaderStatus,
       time: Long,
-      begin: Option[Long],
+      begin: Long,
       apart: Long,
       looks: ShardEnds
   ): Option[(ShardKey, CutPoint)] = if (status.start.isTime)
     None // Until a reader has the first record, nobody knows which one that is.
   else {
-    val low = (status.newestArrival ++ status.reached).maxOption.orElse(begin).getOrElse(time)
+    val low = (status.newestArrival ++ status.reached).maxOption.getOrElse(begin)
     search(time, low, catalog.now(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
       .map(record => record -> AfterSequenceNumber(record.number))
       .collect {
