@@ -45,7 +45,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
 
   /** The tasks of a batch that begins. */
   def begin(start: Offset): Vector[InputPartition] = {
-    failIfStarved()
+    failIfShortOfCores()
     readers.reserve(reserved)
     observer.begins()
     val planning = opened(start)
@@ -77,7 +77,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
           "no free core, or came too late"
       )
     val completed = complete(now, end, reads, begun)
-    happened(Ends(isStarved = unasked.nonEmpty, runtime.clock.nanos() - now.nanos))
+    happened(Ends(isShortOfCores = unasked.nonEmpty, runtime.clock.nanos() - now.nanos))
     val isAnswer = begun.isEmpty && isAllRead(now.planning, moved)
     if (isAnswer) callers.foreach(_.answered())
     offsets.remember(if (isAnswer) now.planning.start else completed)
@@ -154,7 +154,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   }
 
   /** Once may be an executor's loss, whose tasks had nowhere to go, or a machine that stood still. */
-  private def failIfStarved(): Unit = if (state.starvation.isLasting)
+  private def failIfShortOfCores(): Unit = if (state.shortage.isLasting)
     throw new KinesisException(
       TooFewCores,
       s"$source: in most real-time batches there are tasks that begin when the batch is over, so that their shards are not read. All tasks of " +

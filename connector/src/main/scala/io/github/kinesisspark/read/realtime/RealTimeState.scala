@@ -13,9 +13,9 @@ import io.github.kinesisspark.read.plan.PlanningState
   *
   * Spark may ask for a batch's tasks more than once. It refuses a query that reads one source twice, so a batch ends once.
   *
-  * @param starvation of the batches so far
+  * @param shortage of the batches so far
   */
-private[realtime] final case class RealTimeState(phase: RealTimeState.Phase, starvation: Starvation) {
+private[realtime] final case class RealTimeState(phase: RealTimeState.Phase, shortage: CoreShortage) {
   import RealTimeState._
 
   /** @throws IllegalStateException where no batch runs */
@@ -26,9 +26,9 @@ private[realtime] final case class RealTimeState(phase: RealTimeState.Phase, sta
 
   /** @throws IllegalStateException where Spark's calls are not in order */
   def after(call: Call): RealTimeState = (phase, call) match {
-    case (_, Stopped)                           => copy(phase = Ended)
-    case (Idle | Running(_), Begins(batch))     => copy(phase = Running(batch))
-    case (Running(_), Ends(isStarved, elapsed)) => RealTimeState(Idle, starvation.and(isStarved, elapsed))
+    case (_, Stopped)                         => copy(phase = Ended)
+    case (Idle | Running(_), Begins(batch))   => copy(phase = Running(batch))
+    case (Running(_), Ends(isShort, elapsed)) => RealTimeState(Idle, shortage.and(isShort, elapsed))
     case _ => refuse(s"Spark's calls are not in order: ${call.productPrefix} while ${phase.productPrefix}")
   }
 
@@ -36,7 +36,7 @@ private[realtime] final case class RealTimeState(phase: RealTimeState.Phase, sta
 }
 
 private[realtime] object RealTimeState {
-  val begin: RealTimeState = RealTimeState(Idle, Starvation.none)
+  val begin: RealTimeState = RealTimeState(Idle, CoreShortage.none)
 
   /** @param nanos when it was planned, by the driver's clock */
   final case class Batch(planning: PlanningState, nanos: Long)
@@ -53,8 +53,8 @@ private[realtime] object RealTimeState {
 
   /** Its tasks have reported where they are.
     *
-    * @param isStarved some began when it was over
+    * @param isShortOfCores some began when it was over
     */
-  final case class Ends(isStarved: Boolean, elapsedNanos: Long) extends Call
-  case object Stopped                                           extends Call
+  final case class Ends(isShortOfCores: Boolean, elapsedNanos: Long) extends Call
+  case object Stopped                                                extends Call
 }

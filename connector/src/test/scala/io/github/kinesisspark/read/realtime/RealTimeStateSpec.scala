@@ -14,7 +14,7 @@ class RealTimeStateSpec extends AnyFunSpec with Matchers {
   private val idle    = RealTimeState.begin
   private val running = idle.after(Begins(batch))
   private val ended   = running.after(Stopped)
-  private val over    = Ends(isStarved = true, elapsedNanos = 5.seconds.toNanos)
+  private val over    = Ends(isShortOfCores = true, elapsedNanos = 5.seconds.toNanos)
 
   describe("a real-time batch") {
     it("begins after the one before, or again, and ends once") {
@@ -24,10 +24,10 @@ class RealTimeStateSpec extends AnyFunSpec with Matchers {
       the[IllegalStateException] thrownBy idle.batch should have message "no real-time batch was planned"
     }
 
-    it("whose tasks found no core counts towards starvation when it ends") {
-      val starved = (1 to 3).foldLeft(idle)((state, _) => state.after(Begins(batch)).after(over))
-      starved.starvation.isLasting shouldBe true
-      running.starvation shouldBe Starvation.none
+    it("whose tasks found no core counts towards the shortage of cores when it ends") {
+      val after = (1 to 3).foldLeft(idle)((state, _) => state.after(Begins(batch)).after(over))
+      after.shortage.isLasting shouldBe true
+      running.shortage shouldBe CoreShortage.none
     }
   }
 

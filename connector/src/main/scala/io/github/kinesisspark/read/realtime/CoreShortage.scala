@@ -7,19 +7,19 @@ import scala.concurrent.duration._
   *
   * @param nanos how long they lasted, less the others
   */
-final private[realtime] case class Starvation(batches: Int, nanos: Long) {
-  import Starvation._
+final private[realtime] case class CoreShortage(batches: Int, nanos: Long) {
+  import CoreShortage._
 
-  def and(starved: Boolean, lastedNanos: Long): Starvation =
-    if (starved) Starvation(batches + 1, nanos + lastedNanos)
-    else if (batches > 1) Starvation(batches - 1, (nanos - lastedNanos).max(0))
+  def and(isShort: Boolean, lastedNanos: Long): CoreShortage =
+    if (isShort) CoreShortage(batches + 1, nanos + lastedNanos)
+    else if (batches > 1) CoreShortage(batches - 1, (nanos - lastedNanos).max(0))
     else none
 
   def isLasting: Boolean = batches >= Batches && nanos >= Time.toNanos
 }
 
-private[realtime] object Starvation {
-  val none: Starvation = Starvation(0, 0)
+private[realtime] object CoreShortage {
+  val none: CoreShortage = CoreShortage(0, 0)
 
   private val Batches = 3
   private val Time    = 10.seconds
