@@ -46,9 +46,9 @@ private[coordinator] final class OrderSender(
     val now = executors.now()
     directory.settle(planning, reading.keys, now)
     val wanted = reading.iterator.map { case (shard, position) =>
-      ReadOrder.Task(shard, position, stops.get(shard), planning.ending(shard))
+      ReadOrder.ShardToRead(shard, position, stops.get(shard), planning.ending(shard))
     }
-    val byHome = wanted.toVector.groupBy(task => assignments.of(task.shard))
+    val byHome = wanted.toVector.groupBy(one => assignments.of(one.shard))
     sendAll(for {
       executor <- assignments.holding.toVector.sortBy(_.id)
       known = directory.orders.getOrElse(executor, ReaderOrders.after(lastNumber))

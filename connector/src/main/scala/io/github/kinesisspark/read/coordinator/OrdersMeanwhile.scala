@@ -59,15 +59,15 @@ private[coordinator] final case class OrdersMeanwhile(
     val gone   = from.filter(reading)
     val takers = (to -- from -- resting).toVector.sortBy(_.id)
     Option.when(!isFollowed && gone.nonEmpty && takers.nonEmpty) {
-      val tasks    = open(gone)
-      val homes    = homesAmong(takers, tasks)
+      val shards   = open(gone)
+      val homes    = homesAmong(takers, shards)
       val releases = for {
         executor <- gone.toVector
         known    <- orders.get(executor)
         order    <- known.next(Vector.empty, by)
       } yield executor -> order
       val takings = for {
-        (executor, own) <- tasks.groupBy(task => homes(task.shard)).toVector.sortBy(_._1.id)
+        (executor, own) <- shards.groupBy(one => homes(one.shard)).toVector.sortBy(_._1.id)
         order           <- orders.getOrElse(executor, ReaderOrders.after(lastNumber)).taking(own, by)
       } yield executor -> order
       val all  = releases ++ takings
@@ -77,11 +77,12 @@ private[coordinator] final case class OrdersMeanwhile(
   }
 
   /** As by a planning that moves no other shard, and by the shards' number and ids alone: orders have neither loads nor hash keys. */
-  private def homesAmong(takers: Vector[ExecutorId], tasks: Vector[ReadOrder.Task]): Map[ShardKey, ExecutorId] = {
-    def placed(task: ReadOrder.Task, home: Option[ExecutorId]) = PlacedShard(task.shard, hashStart = 0, load = 1, home)
+  private def homesAmong(takers: Vector[ExecutorId], shards: Vector[ReadOrder.ShardToRead]) = {
+    def placed(one: ReadOrder.ShardToRead, home: Option[ExecutorId]) =
+      PlacedShard(one.shard, hashStart = 0, load = 1, home)
     val kept  = takers.flatMap(taker => open(Set(taker)).map(placed(_, Some(taker))))
-    val homes = ShardAssignment.assign(kept ++ tasks.map(placed(_, None)), takers, tolerance = Double.PositiveInfinity)
-    tasks.iterator.map(task => task.shard -> homes(task.shard)).toMap
+    val homes = ShardAssignment.assign(kept ++ shards.map(placed(_, None)), takers, tolerance = Double.PositiveInfinity)
+    shards.iterator.map(one => one.shard -> homes(one.shard)).toMap
   }
 
   private def open(executors: Set[ExecutorId]) = executors.toVector.flatMap(orders.get).flatMap(_.open)

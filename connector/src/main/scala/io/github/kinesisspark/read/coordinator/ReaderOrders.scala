@@ -23,7 +23,7 @@ private[coordinator] final case class ReaderOrders(
     lastOfAllShards: Long,
     committed: Long,
     epoch: Long,
-    shards: Map[ShardKey, ReadOrder.Task],
+    shards: Map[ShardKey, ReadOrder.ShardToRead],
     publisher: Option[ResolvedPublisher],
     isInBatch: Boolean,
     isUndone: Boolean
@@ -33,7 +33,7 @@ private[coordinator] final case class ReaderOrders(
     *
     * @param wanted all that it shall read, from where the batch starts
     */
-  def next(wanted: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+  def next(wanted: Vector[ReadOrder.ShardToRead], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
     if (isUndone || !publisher.contains(by)) {
       val all = byShard(wanted)
       // A report that comes late is worth as much as one of the same order again. Otherwise no report of a slow executor would ever count.
@@ -52,10 +52,10 @@ private[coordinator] final case class ReaderOrders(
       Some(now -> Changes(isOfAllShards = true, commit = false, wanted, Vector.empty, Vector.empty))
     } else {
       var kept = 0
-      val read = wanted.filterNot { task =>
-        val known = shards.get(task.shard)
+      val read = wanted.filterNot { one =>
+        val known = shards.get(one.shard)
         if (known.isDefined) kept += 1
-        known.contains(task)
+        known.contains(one)
       }
       val release =
         if (kept == shards.size) Vector.empty
@@ -82,12 +82,12 @@ private[coordinator] final case class ReaderOrders(
   def beginBatch(ends: Vector[(ShardKey, ShardPosition)]): Option[(ReaderOrders, Changes)] = {
     val moved = for {
       (shard, end) <- ends
-      task         <- shards.get(shard)
-    } yield task.copy(position = end)
+      known        <- shards.get(shard)
+    } yield known.copy(position = end)
     if (moved.isEmpty || isUndone) None
     else {
-      val own = moved.map(task => task.shard -> task.position)
-      val now = copy(number + 1, shards = shards ++ moved.iterator.map(task => task.shard -> task), isInBatch = true)
+      val own = moved.map(one => one.shard -> one.position)
+      val now = copy(number + 1, shards = shards ++ byShard(moved), isInBatch = true)
       Some(now -> Changes(isOfAllShards = false, commit = false, Vector.empty, Vector.empty, own))
     }
   }
@@ -99,7 +99,7 @@ private[coordinator] final case class ReaderOrders(
     *
     * @param by for an executor that has read nothing
     */
-  def taking(more: Vector[ReadOrder.Task], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
+  def taking(more: Vector[ReadOrder.ShardToRead], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
     if (isUndone || !publisher.contains(by)) copy(isUndone = true).next(open ++ more, by)
     else {
       val now = copy(number + 1, awaited = number + 1, epoch = number + 1, shards = shards ++ byShard(more))
@@ -107,14 +107,14 @@ private[coordinator] final case class ReaderOrders(
     }
 
   /** Its shards that have not ended. */
-  def open: Vector[ReadOrder.Task] = shards.valuesIterator.filter(_.position != ShardPosition.ShardEnd).toVector
+  def open: Vector[ReadOrder.ShardToRead] = shards.valuesIterator.filter(_.position != ShardPosition.ShardEnd).toVector
 
   /** Tasks of a real-time batch have begun to read these: they are released with the others where they are read elsewhere, or have ended. Otherwise the
     * next order names them, wherever they are.
     */
   def begun(some: Iterable[ShardKey]): ReaderOrders = copy(shards =
     some.foldLeft(shards)((all, shard) =>
-      all.updated(shard, ReadOrder.Task(shard, ShardPosition.ShardEnd, stop = None, isClosed = false))
+      all.updated(shard, ReadOrder.ShardToRead(shard, ShardPosition.ShardEnd, stop = None, isClosed = false))
     )
   )
 
@@ -136,13 +136,13 @@ private[coordinator] object ReaderOrders {
   def undone(orders: Map[ExecutorId, ReaderOrders], last: Map[String, Long]): Map[ExecutorId, ReaderOrders] =
     orders.transform((executor, known) => last.get(executor.id).fold(known)(known.undone))
 
-  private def byShard(tasks: Vector[ReadOrder.Task]) = tasks.iterator.map(task => task.shard -> task).toMap
+  private def byShard(shards: Vector[ReadOrder.ShardToRead]) = shards.iterator.map(one => one.shard -> one).toMap
 
   /** What an order says, as [[ReadOrder]] has it. */
   final case class Changes(
       isOfAllShards: Boolean,
       commit: Boolean,
-      read: Vector[ReadOrder.Task],
+      read: Vector[ReadOrder.ShardToRead],
       release: Vector[ShardKey],
       batchEnds: Vector[(ShardKey, ShardPosition)]
   )

@@ -31,7 +31,7 @@ final case class ReadOrder(
     number: Long,
     settings: Option[ReadOrder.ReadSettings],
     commit: Boolean,
-    read: Vector[ReadOrder.Task],
+    read: Vector[ReadOrder.ShardToRead],
     release: Vector[ShardKey],
     batchEnds: Vector[(ShardKey, ShardPosition)],
     driverNanos: Long,
@@ -50,7 +50,7 @@ object ReadOrder {
     * @param stop     where to stop reading, in a shard that is not to be read without end
     * @param isClosed the shard has an end
     */
-  final case class Task(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition], isClosed: Boolean)
+  final case class ShardToRead(shard: ShardKey, position: ShardPosition, stop: Option[ShardPosition], isClosed: Boolean)
 }
 
 /** @param isNext whether the order follows the one before, and was carried out; otherwise one with all shards has to come

@@ -153,11 +153,12 @@ final class ShardReaderPool(
   /** By a task, which may be ahead of all orders. */
   private def isBegun(shard: ShardKey) = isFollowed(shard) && !ordered(shard)
 
-  private def read(task: ReadOrder.Task): Unit = {
-    if (!isFollowed(task.shard) && !readers.get(task.shard).exists(_.startAt(task.position))) {
-      openAnew(task.shard, task.position, task.stop): Unit
+  private def read(wanted: ReadOrder.ShardToRead): Unit = {
+    val shard = wanted.shard
+    if (!isFollowed(shard) && !readers.get(shard).exists(_.startAt(wanted.position))) {
+      openAnew(shard, wanted.position, wanted.stop): Unit
     }
-    if (task.isClosed) readers(task.shard).shardIsClosed()
+    if (wanted.isClosed) readers(shard).shardIsClosed()
   }
 
   /** The driver lives, and has shards read here. Returns the last order that was carried out.

@@ -84,7 +84,7 @@ class ReaderDirectorySpec extends AnyFunSpec with Matchers {
       order(first, Seq(shard(0)))
       directory.adopt(Map(shard(1) -> first))
       directory.assignments.of(shard(1)) shouldBe Some(first)
-      val (_, changes) = directory.orders(first).next(Vector(task(shard(0))), Polling).get
+      val (_, changes) = directory.orders(first).next(Vector(toRead(shard(0))), Polling).get
       changes.release shouldBe Vector(shard(1))
     }
   }
@@ -203,7 +203,7 @@ private object ReaderDirectorySpec {
     PlanningState(KinesisOffset.initial, Map(stream -> PlanningState.Stream(1L, Lineage(shards), initialPositions)))
   }
 
-  private def task(shard: ShardKey) = ReadOrder.Task(shard, TrimHorizon, stop = None, isClosed = false)
+  private def toRead(shard: ShardKey) = ReadOrder.ShardToRead(shard, TrimHorizon, stop = None, isClosed = false)
 
   private def consumer(n: Int) = ConsumerArn(s"${stream.text}/consumer/it:160000000$n")
 
@@ -227,7 +227,7 @@ private object ReaderDirectorySpec {
     /** Orders an executor to read these. */
     def order(executor: ExecutorId, shards: Seq[ShardKey]): Unit = {
       val known = directory.orders.getOrElse(executor, ReaderOrders.none)
-      directory.record(known.next(shards.map(task).toVector, by).map(executor -> _).toVector)
+      directory.record(known.next(shards.map(toRead).toVector, by).map(executor -> _).toVector)
     }
 
     def statuses = directory.statuses(planning.open)

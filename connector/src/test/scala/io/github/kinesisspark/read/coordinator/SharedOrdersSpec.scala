@@ -36,8 +36,8 @@ class SharedOrdersSpec extends AnyFunSpec with Matchers {
 
     // The third order is its last.
     val handed = {
-      val tasks = Vector(ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false))
-      val known = ReaderOrders.none.copy(number = 2).next(tasks, ResolvedPublisher.Polling).get._1
+      val shards = Vector(ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false))
+      val known  = ReaderOrders.none.copy(number = 2).next(shards, ResolvedPublisher.Polling).get._1
       OrdersMeanwhile(
         Map(first -> known),
         Set(first),

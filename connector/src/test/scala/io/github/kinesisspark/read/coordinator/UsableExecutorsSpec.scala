@@ -22,7 +22,7 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
     it("leave out one that failed, for as long as it rests") {
       val scene = new Scene(two = true)
       import scene._
-      directory.record(ReaderOrders.none.next(Vector(task), ResolvedPublisher.Polling).map(first -> _).toVector)
+      directory.record(ReaderOrders.none.next(Vector(toRead), ResolvedPublisher.Polling).map(first -> _).toVector)
       failOrder(first, OrderFailure.Thrown(error))
       usable shouldBe Set(second)
       executors.mayBeOrdered(first) shouldBe false
@@ -35,7 +35,7 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
     it("leave out one that didn't answer until it has carried out all its orders") {
       val scene = new Scene(two = true)
       import scene._
-      directory.record(ReaderOrders.none.next(Vector(task), ResolvedPublisher.Polling).map(first -> _).toVector)
+      directory.record(ReaderOrders.none.next(Vector(toRead), ResolvedPublisher.Polling).map(first -> _).toVector)
       failOrder(first, OrderFailure.Unanswered)
       usable shouldBe Set(second)
       channel.shared.answered(first.id, order = 1, Some(OrderAnswer(isNext = true, report = None)))
@@ -50,13 +50,13 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
       import scene._
       def sent(order: Option[(ReaderOrders, ReaderOrders.Changes)]): Unit =
         directory.record(order.map(first -> _).toVector)
-      sent(ReaderOrders.none.next(Vector(task), ResolvedPublisher.Polling))
+      sent(ReaderOrders.none.next(Vector(toRead), ResolvedPublisher.Polling))
       failOrder(first, OrderFailure.Thrown(error))
       usable shouldBe Set(second)
       time.pass(1.minute)
       channel.shared.answered(first.id, order = 1, Some(OrderAnswer(isNext = true, report = None)))
       usable shouldBe Set(first, second)
-      sent(directory.orders(first).beginBatch(Vector(task.shard -> AfterSequenceNumber(number(3)))))
+      sent(directory.orders(first).beginBatch(Vector(toRead.shard -> AfterSequenceNumber(number(3)))))
       executors.failed shouldBe empty
     }
 
@@ -133,7 +133,7 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
 private object UsableExecutorsSpec {
   private val first  = ExecutorId("host", "1")
   private val second = ExecutorId("host", "2")
-  private val task   = ReadOrder.Task(shard(0), TrimHorizon, stop = None, isClosed = false)
+  private val toRead = ReadOrder.ShardToRead(shard(0), TrimHorizon, stop = None, isClosed = false)
 
   /** @param two executors instead of one */
   private final class Scene(two: Boolean) {

@@ -50,7 +50,7 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
     val shared = new ReadersShared(clients, runtime.workers.fixed("pool", 2))
     val pool   = new ShardReaderPool(config, () => "1", shared, _ => scala.concurrent.Future.successful(true))
 
-    def order(read: Vector[ReadOrder.Task] = Vector.empty, isOfAllShards: Boolean = false): Unit = {
+    def order(read: Vector[ReadOrder.ShardToRead] = Vector.empty, isOfAllShards: Boolean = false): Unit = {
       number += 1
       pool.applyOrder(
         ReadOrder(
@@ -72,7 +72,7 @@ class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
 
     def read(): Unit =
       order(
-        Vector(ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)),
+        Vector(ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)),
         isOfAllShards = true
       )
 

@@ -216,11 +216,11 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
 
     it("know that their shard is closed, also where they take another one's place") {
       val readers = readersOfStream()
-      val task    = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = true)
+      val toRead  = ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = true)
       val end     = ShardPosition.AfterSequenceNumber(SequenceNumber("5"))
       val by      = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
       readers.applyOrder(
-        order(number = 1, batchEnds = Vector(shard(0) -> end)).copy(settings = by, read = Vector(task))
+        order(number = 1, batchEnds = Vector(shard(0) -> end)).copy(settings = by, read = Vector(toRead))
       )
       val first = readers.all.head
       readers.applyOrder(order(number = 2, commit = true))
@@ -234,36 +234,36 @@ class ShardReaderPoolSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
       val older         = FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000")))
       val newer         = older.renewed(stream, ConsumerArn(s"${stream.text}/consumer/it:1600000001"))
       val readers       = readersOfStream()
-      val task          = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
+      val toRead        = ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
       def by(p: FanOut) = Some(ReadOrder.ReadSettings(ofStream, p))
-      readers.applyOrder(order(number = 1).copy(settings = by(newer), read = Vector(task)))
+      readers.applyOrder(order(number = 1).copy(settings = by(newer), read = Vector(toRead)))
       val ordered = readers.all
       readers.follow(shard(1), ShardPosition.TrimHorizon, older, () => ())
       readers.all.map(_.shard) shouldBe Vector(shard(0), shard(1))
       readers.all.head should be theSameInstanceAs ordered.head
-      readers.applyOrder(order(number = 2).copy(settings = by(older), read = Vector(task)))
+      readers.applyOrder(order(number = 2).copy(settings = by(older), read = Vector(toRead)))
       readers.all.head should be theSameInstanceAs ordered.head
       readers.close()
     }
 
     it("of shards that a task has begun are left to it by an order that comes late") {
       val readers = readersOfStream()
-      val task    = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
+      val toRead  = ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
       val taken   = ShardPosition.AfterSequenceNumber(SequenceNumber("5"))
       val by      = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
       val begun   = Vector(shard(0) -> taken, shard(1) -> ShardPosition.TrimHorizon).map { case (key, from) =>
         readers.follow(key, from, ResolvedPublisher.Polling, () => ())
       }
-      readers.applyOrder(order(number = 1).copy(settings = by, read = Vector(task)))
+      readers.applyOrder(order(number = 1).copy(settings = by, read = Vector(toRead)))
       readers.all shouldBe begun
       readers.close()
     }
 
     it("that a task follows stay where it has come to when their order is repeated") {
-      val readers               = readersOfStream()
-      val task                  = ReadOrder.Task(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
-      val by                    = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
-      def ordered(number: Long) = readers.applyOrder(order(number).copy(settings = by, read = Vector(task)))
+      val readers = readersOfStream()
+      val toRead  = ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false)
+      val by      = Some(ReadOrder.ReadSettings(ofStream, ResolvedPublisher.Polling))
+      def ordered(number: Long) = readers.applyOrder(order(number).copy(settings = by, read = Vector(toRead)))
       ordered(1)
       val taken    = ShardPosition.AfterSequenceNumber(SequenceNumber("5"))
       val followed = readers.follow(shard(0), taken, ResolvedPublisher.Polling, () => ())
