@@ -80,18 +80,18 @@ final class ShardCoordinator(
       val statuses = statusesOf(reading)
       val now      = runtime.clock.nanos()
       clocks = clocks.afterReports(statuses.valuesIterator.map(s => s.shard -> s.reached), now)
-      val view     = PlanningView(reading, statuses, clocks, alignment, began, now)
-      val decision = view.decide(goal, isUrgent)
-      if (decision.hasNews) lastNews = now
-      if (decision.isDue) {
-        if (decision.hasNews) view.leftBehind.foreach(warnOf)
+      val view      = PlanningView(reading, statuses, clocks, alignment, began, now)
+      val readiness = view.decide(goal, isUrgent)
+      if (readiness.hasNews) lastNews = now
+      if (readiness.isDue) {
+        if (readiness.hasNews) view.leftBehind.foreach(warnOf)
         view
       } else {
         waiting {
-          if (decision.isFilling) runtime.waits.sleep(FillPause)
-          else channel.reports.await(seen, decision.mostWait.foldLeft(idlePause)(_ min _))
+          if (readiness.isFilling) runtime.waits.sleep(FillPause)
+          else channel.reports.await(seen, readiness.mostWait.foldLeft(idlePause)(_ min _))
         }
-        if (decision.isOver) view else look()
+        if (readiness.isOver) view else look()
       }
     }
     val view = look()

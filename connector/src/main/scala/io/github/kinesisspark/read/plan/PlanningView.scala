@@ -35,7 +35,7 @@ final case class PlanningView(
     *
     * @param isUrgent whether somebody waits for the answer that nothing is there
     */
-  def decide(goal: Goal, isUrgent: => Boolean): Decision = {
+  def decide(goal: Goal, isUrgent: => Boolean): Readiness = {
     val elapsed         = (nowNanos - beganNanos).nanos
     val hasMoved        = all(_.exists(_.hasMoved))
     val isHeldBack      = hasMoved && all(_.forall(s => !s.hasMoved || s.records > 0)) && isBlocked
@@ -51,7 +51,7 @@ final case class PlanningView(
       else (haveAllReported && (areSettled || elapsed >= goal.patience || isUrgent)) || elapsed >= longest
     val left = Seq(goal.patience, longest).map(_ - elapsed).collect { case d: FiniteDuration if d > Duration.Zero => d }
     // Where all shards have come to their stops, nothing is waited for.
-    Decision(
+    Readiness(
       isDue && (reading.nonEmpty || !goal.patience.isFinite),
       isDue,
       hasNews,
@@ -142,9 +142,9 @@ object PlanningView {
     * @param isOver    the planning ends, if only after a pause, as where nothing is to be read
     * @param hasNews   that may be taken
     * @param isFilling a batch could be planned, but readers are to fill their buffers first
-    * @param mostWait  time after which the decision may be another one, even if no reader reports anything
+    * @param mostWait  time after which it may be another, even if no reader reports anything
     */
-  final case class Decision(
+  final case class Readiness(
       isDue: Boolean,
       isOver: Boolean,
       hasNews: Boolean,
