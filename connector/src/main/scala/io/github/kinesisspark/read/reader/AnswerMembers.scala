@@ -32,3 +32,20 @@ private[reader] object AnswerMembers {
     final val Required = Data | Number | Arrival
   }
 }
+
+/** Which member of a record a text names. */
+private[reader] trait RecordMembers {
+  import AnswerMembers._
+
+  /** Whether the text that was read last is this name. */
+  protected def isText(name: Array[Byte]): Boolean
+
+  /** The member that it names. */
+  protected final def memberOfText(): Int =
+    if (isText(Names.Data)) Members.Data
+    else if (isText(Names.SequenceNumber)) Members.Number
+    else if (isText(Names.PartitionKey)) Members.Key
+    else if (isText(Names.Arrival)) Members.Arrival
+    else if (isText(Names.Encryption)) Members.Encryption
+    else Members.Unknown
+}

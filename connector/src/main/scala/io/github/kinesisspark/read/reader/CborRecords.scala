@@ -13,7 +13,9 @@ import io.github.kinesisspark.read.reader.CborRecords._
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_GetRecords.html GetRecords]]
   */
-private[reader] final class CborRecords private (answer: Iterable[ByteBuffer]) extends CborReader(answer) {
+private[reader] final class CborRecords private (answer: Iterable[ByteBuffer])
+    extends CborReader(answer)
+    with RecordMembers {
   private val packer = new AnswerRecords.Packer(length)
 
   // The sequence number of the record before.
@@ -43,7 +45,7 @@ private[reader] final class CborRecords private (answer: Iterable[ByteBuffer]) e
     while (goesOn(members)) {
       members -= 1
       readText()
-      val member = nameOfMember()
+      val member = memberOfText()
       check((seen & member) == 0, "each member once")
       seen |= member
       member match {
@@ -76,15 +78,6 @@ private[reader] final class CborRecords private (answer: Iterable[ByteBuffer]) e
     beforeLength = numberLength
     packer.add(key, keyFrom, keyLength, number, numberFrom, numberLength, arrival)
   }
-
-  /** Of the text that was just read. */
-  private def nameOfMember(): Int =
-    if (isText(Names.Data)) Members.Data
-    else if (isText(Names.SequenceNumber)) Members.Number
-    else if (isText(Names.PartitionKey)) Members.Key
-    else if (isText(Names.Arrival)) Members.Arrival
-    else if (isText(Names.Encryption)) Members.Encryption
-    else Members.Unknown
 
   private def readData(): Unit = {
     readBytes()

@@ -14,7 +14,7 @@ import io.github.kinesisspark.read.reader.JsonRecords._
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_SubscribeToShardEvent.html SubscribeToShardEvent]]
   */
-private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonReader(json) {
+private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonReader(json) with RecordMembers {
   private val packer = new AnswerRecords.Packer(length / 4 * 3)
 
   // Of the record before.
@@ -41,7 +41,7 @@ private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonR
     var more         = beginObject()
     while (more) {
       readName()
-      val member = nameOfMember()
+      val member = memberOfText()
       check((seen & member) == 0, "each member once")
       seen |= member
       member match {
@@ -70,15 +70,6 @@ private[reader] final class JsonRecords private (json: ByteBuffer) extends JsonR
     beforeLength = numberLength
     packer.add(key, keyFrom, keyLength, text, numberFrom, numberLength, arrival)
   }
-
-  /** Of the text that was just read. */
-  private def nameOfMember(): Int =
-    if (isText(Names.Data)) Members.Data
-    else if (isText(Names.SequenceNumber)) Members.Number
-    else if (isText(Names.PartitionKey)) Members.Key
-    else if (isText(Names.Arrival)) Members.Arrival
-    else if (isText(Names.Encryption)) Members.Encryption
-    else Members.Unknown
 
   private def readData(): Unit = {
     readBytes()
