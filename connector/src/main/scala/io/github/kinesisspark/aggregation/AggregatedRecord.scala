@@ -24,8 +24,6 @@ final class AggregatedRecord[R <: Packable] {
   private val messages         = new MessageBytes
   private val added            = Vector.newBuilder[R]
 
-  def isEmpty: Boolean = messages.length == 0
-
   /** Called once, when no more are added. */
   def records: Vector[R] = added.result()
 

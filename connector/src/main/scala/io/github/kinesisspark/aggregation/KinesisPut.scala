@@ -1,7 +1,5 @@
 package io.github.kinesisspark.aggregation
 
-import java.nio.charset.StandardCharsets.UTF_8
-
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
 
 /** A Kinesis record to put: a user record as it is, or several in an aggregated one.
@@ -17,9 +15,6 @@ final case class KinesisPut[+R <: Packable](
     records: Vector[R],
     shard: Option[Shard]
 ) {
-
-  /** What the service's limits count: data and key. */
-  def bytes: Int = data.length + partitionKey.getBytes(UTF_8).length
 
   /** What is to be put once more, after it was taken in by a shard that may be another than [[shard]].
     *

@@ -24,8 +24,7 @@ final case class SinkOptions(
     bufferSize: Long,
     maxInFlightCalls: Int,
     linger: Linger
-) extends Serializable {
-
+) {
   def mapClients(f: ClientOptions => ClientOptions): SinkOptions =
     copy(client = f(client), clients = clients.map { case (stream, own) => stream -> f(own) })
 
@@ -124,7 +123,7 @@ object Linger {
 }
 
 /** @param maxBytes of an aggregated record */
-final case class AggregationOptions(maxBytes: Int) extends Serializable
+final case class AggregationOptions(maxBytes: Int)
 
 /** What becomes of rows that can never be written. */
 sealed trait BadRecords extends Product with Serializable

@@ -34,7 +34,7 @@ final case class SourceOptions(
     polling: PollingOptions,
     readerBufferSize: Option[Long],
     cloudWatch: Option[CloudWatchOptions]
-) extends Serializable
+)
 
 object SourceOptions extends OptionGroup(OptionScope.Source) {
 

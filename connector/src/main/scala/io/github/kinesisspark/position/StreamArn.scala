@@ -4,7 +4,7 @@ package io.github.kinesisspark.position
   *
   * @see [[https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonkinesisdatastreams.html the form of the ARN]]
   */
-final case class StreamArn private (text: String, partition: String, region: String, account: String, name: String) {
+final case class StreamArn private (text: String, region: String, account: String, name: String) {
   // The text is all of it.
   override def equals(other: Any): Boolean = other match {
     case that: StreamArn => (this eq that) || text == that.text
@@ -15,11 +15,11 @@ final case class StreamArn private (text: String, partition: String, region: Str
 }
 
 object StreamArn {
-  private val Form = "arn:([a-z0-9-]+):kinesis:([a-z0-9-]+):([0-9]{12}):stream/([A-Za-z0-9_.-]{1,128})".r
+  private val Form = "arn:[a-z0-9-]+:kinesis:([a-z0-9-]+):([0-9]{12}):stream/([A-Za-z0-9_.-]{1,128})".r
 
   def parse(text: String): Option[StreamArn] = text match {
-    case Form(partition, region, account, name) => Some(new StreamArn(text, partition, region, account, name))
-    case _                                      => None
+    case Form(region, account, name) => Some(new StreamArn(text, region, account, name))
+    case _                           => None
   }
 
   /** @throws java.lang.IllegalArgumentException where `text` is not the ARN of a stream */

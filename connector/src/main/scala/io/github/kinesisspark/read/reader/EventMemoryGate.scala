@@ -194,9 +194,6 @@ object EventMemoryGate {
     */
   private[reader] val Forms = 5
 
-  /** A record of 10 MiB in base64. */
-  private[reader] val LargestEvent = 14L << 20
-
   private val Nothing = ByteBuffer.allocate(0)
 
   private def saturated(a: Long, b: Long) = if (a > Long.MaxValue - b) Long.MaxValue else a + b

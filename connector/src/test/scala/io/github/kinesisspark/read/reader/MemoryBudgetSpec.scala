@@ -148,7 +148,8 @@ class MemoryBudgetSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("grants the memory of the largest event, however many members hold nothing") {
-      val event = EventMemoryGate.Forms * EventMemoryGate.LargestEvent
+      // A record of 10 MiB in base64.
+      val event = EventMemoryGate.Forms * (14L << 20)
       for (others <- 0 to 100) {
         val s = new Setting(Vector.fill(others + 1)((others + 2) * Largest): _*)
         s.take(others, event)
