@@ -95,6 +95,12 @@ object FaultTable {
     "STS gets no answer of the identity provider that gave the token. IAM must have its right address, and STS must reach it."
   )
 
+  private val ClockSkew = FaultKind(
+    "KINESIS_CLOCK_SKEW",
+    "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
+    showsRequest = true
+  )
+
   private val disconnected: (FaultKind, Throwable) => Fault = Fault.Disconnected(_, _)
   private val transient: (FaultKind, Throwable) => Fault    = Fault.Transient(_, _)
   private val suspect: (FaultKind, Throwable) => Fault      = Fault.Suspect(_, _)
@@ -229,21 +235,13 @@ object FaultTable {
       services = Set("Sso")
     ),
     Row(
-      FaultKind(
-        "KINESIS_CLOCK_SKEW",
-        "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
-        showsRequest = true
-      ),
+      ClockSkew,
       suspect,
       "The SDK learns the difference from the refusal and signs the next attempt with it, so one retry usually succeeds.",
       codes = Set("RequestTimeTooSkewed", "RequestExpired", "RequestInTheFuture")
     ),
     Row(
-      FaultKind(
-        "KINESIS_CLOCK_SKEW",
-        "This machine's clock differs too much from the service's (5 minutes are allowed). Correct it, with NTP for example.",
-        showsRequest = true
-      ),
+      ClockSkew,
       suspect,
       "Kinesis reports skew under the code of a wrong signature; only the text differs.",
       codes = Set("InvalidSignatureException", "SignatureDoesNotMatch", "AuthFailure"),
