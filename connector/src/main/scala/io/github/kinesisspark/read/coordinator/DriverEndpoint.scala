@@ -203,7 +203,7 @@ private[coordinator] final class DriverEndpoint(
           for ((sourceId, e) <- expected; orders <- bySource.get(sourceId))
             orders.found(key.executor, e, live.pools.get(sourceId))
         }
-        beaten(key, contact.peer, answer.toOption)
+        recordBeat(key, contact.peer, answer.toOption)
       }(ExecutionContext.parasitic)
   }
 
@@ -220,7 +220,7 @@ private[coordinator] final class DriverEndpoint(
     }
   }
 
-  private def beaten(key: PeerKey, peer: RpcChannel.Peer, answer: Option[LivePools]): Unit = synchronized {
+  private def recordBeat(key: PeerKey, peer: RpcChannel.Peer, answer: Option[LivePools]): Unit = synchronized {
     for (contact <- peers.get(key) if contact.peer eq peer)
       peers(key) = contact.copy(
         pulse = contact.pulse.ended(answer.isDefined),

@@ -227,16 +227,16 @@ final class PollingRecordPublisher(
       case _ if missing > 0 && action == AwsCall.GetRecords =>
         // The time of the call was too short for its memory. That is taken first now.
         iterator = None
-        retry(now)
+        askAgain(now)
       case _: Fault.ExpiredIterator =>
         // Not at once: a server may say so of every iterator.
         iterator = None
-        retry(now)
+        askAgain(now)
       case _: Fault.InvalidArgument if iterator.nonEmpty && !isRefused =>
         // An iterator can be refused for what happened to its shard meanwhile; the position is the better judge.
         iterator = None
         isRefused = true
-        retry(now)
+        askAgain(now)
       case _ =>
         // A shard that isn't found is not asked for again: another stream may have its stream's name by then.
         RetryPolicy
@@ -258,7 +258,7 @@ final class PollingRecordPublisher(
     }
   }
 
-  private def retry(failed: Long): Unit = {
+  private def askAgain(failed: Long): Unit = {
     due = pace.due(failed, counted)
     request()
   }

@@ -79,7 +79,7 @@ final class ShardReaderPool(
   @volatile private var spacing = BoundarySpacing.none
 
   private val wakeUp =
-    worker.every(WakeUp)(wake())
+    worker.every(WakeInterval)(wake())
 
   /** Carries an order out. Nothing where a later one has come before, or the readers are closed. */
   def applyOrder(order: ReadOrder): Option[OrderAnswer] = {
@@ -375,7 +375,7 @@ final class ShardReaderPool(
 object ShardReaderPool {
 
   /** How often readers look whether there is room for them. */
-  private val WakeUp = 500.millis
+  private val WakeInterval = 500.millis
 
   private val LeavingTime = 5.seconds
 }

@@ -17,7 +17,7 @@ import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
 
 /** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
   *
-  * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many records of each,
+  * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many rows of each,
   * and puts those that have more behind the others.
   *
   * After half a second without news of any shard, a shard that waits for memory gets it beyond the budget ([[Overdraft]]).
@@ -61,7 +61,7 @@ private[realtime] final class TaskFeed(
   def next(wait: FiniteDuration): Option[InternalRow] = next(runtime.clock.nanos() + wait.toNanos)
 
   @tailrec private def next(deadline: Long): Option[InternalRow] = current match {
-    case Some(one) if takenInTurn < RecordsInTurn =>
+    case Some(one) if takenInTurn < RowsInTurn =>
       takenInTurn += 1
       val row = one.shard.next()
       if (row.isEmpty) {
@@ -144,7 +144,7 @@ private[realtime] object TaskFeed {
   private val log = LoggerFactory.getLogger(classOf[TaskFeed])
 
   /** Rows of one shard before another has its turn. */
-  private val RecordsInTurn = 500
+  private val RowsInTurn = 500
 
   /** After so long without news of any shard, in ns, what they wait for may be memory. */
   private val Quiet = 500.millis.toNanos
