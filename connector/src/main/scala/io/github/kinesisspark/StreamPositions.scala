@@ -18,7 +18,7 @@ object StreamPositions {
 
   /** After the newest record of each shard that is open. What was in the stream when this was called is before it.
     *
-    * @param options as of `format("kinesis")`: the streams, region, endpoint and credentials; others don't matter
+    * @param options as of `format("kinesis")`: those of the streams and of their clients are used, and `failOnDataLoss` by [[at]]
     * @throws io.github.kinesisspark.config.OptionException where the options can't be used
     * @throws io.github.kinesisspark.aws.KinesisException   with a stable `errorClass`, such as `KINESIS_NOT_FOUND`
     */
@@ -26,7 +26,8 @@ object StreamPositions {
 
   /** Where a reader would begin that starts at a time; as [[latest]] if that is still to come.
     *
-    * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_DATA_LOSS` where the time is past a stream's retention, and as [[latest]]
+    * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_DATA_LOSS` where the time is past a stream's retention and `failOnDataLoss` is true, and as
+    *                                                     [[latest]]
     */
   def at(options: Map[String, String], time: Instant): KinesisOffset =
     exact(options, StartingPosition.AtTimestamp(time))

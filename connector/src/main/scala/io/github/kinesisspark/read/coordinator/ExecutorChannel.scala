@@ -29,10 +29,10 @@ trait ExecutorChannel {
   /** How readers know that the driver lives. */
   def liveness: Liveness
 
-  /** Sends orders. Their results arrive as reports. */
+  /** Sends orders. What becomes of them arrives in [[shared]]. */
   def sendOrders(orders: Vector[(ExecutorId, ReadOrder)]): Unit
 
-  /** What becomes of the orders. */
+  /** The answers to the orders, and the reports of the readers. */
   def shared: SharedOrders
 
   /** What the readers have reported. */

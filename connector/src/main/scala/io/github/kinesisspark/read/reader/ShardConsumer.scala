@@ -15,9 +15,9 @@ import io.github.kinesisspark.runtime.Runtime
   * It takes them out of readers, answer by answer, on the task's own thread, which `wakeUp` wakes:
   * {{{
   * source        the records come from            if it can't bring the next one
-  * Live          the reader that the query keeps  Polling from there on: another task has taken it further, it is closed, or it is silent
-  * Preferred     a subscription of the task       Polling from there on: its consumer is gone or taken over, or it is silent
-  * Polling       a poller of the task             the range has lost records: it has passed the range's end, or there is no more
+  * Source.live   the reader that the query keeps  Source.poller from there on: another task has taken it further, it is closed, or it is silent
+  * Source.own    a subscription of the task       Source.poller from there on: its consumer is gone or taken over, or it is silent
+  * Source.poller a poller of the task             the range has lost records: it has passed the range's end, or there is no more
   * }}}
   * A range whose first or last record is gone has lost records, which `failOnDataLoss` decides on.
   *
@@ -159,6 +159,12 @@ object ShardConsumer {
     */
   final case class Source(reader: ShardReader, isPolling: Boolean, isOwn: Boolean) extends AutoCloseable {
     override def close(): Unit = if (isOwn) reader.close()
+  }
+
+  object Source {
+    def live(reader: ShardReader): Source   = Source(reader, isPolling = false, isOwn = false)
+    def own(reader: ShardReader): Source    = Source(reader, isPolling = false, isOwn = true)
+    def poller(reader: ShardReader): Source = Source(reader, isPolling = true, isOwn = true)
   }
 
   /** Opens readers of ranges, all of them at their starts. */

@@ -54,10 +54,10 @@ final class TaskReaders(
     override def first(range: ShardRange): Source =
       live
         .flatMap(_.at(range.shard, range.start))
-        .map(Source(_, isPolling = false, isOwn = false))
-        .getOrElse(subscribers.fold(polling(range))(p => Source(open(range, p), isPolling = false, isOwn = true)))
+        .map(Source.live)
+        .getOrElse(subscribers.fold(polling(range))(by => Source.own(open(range, by))))
 
-    override def polling(range: ShardRange): Source = Source(open(range, pollers), isPolling = true, isOwn = true)
+    override def polling(range: ShardRange): Source = Source.poller(open(range, pollers))
 
     override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
       live.foreach(_.countAgain(shard, records))

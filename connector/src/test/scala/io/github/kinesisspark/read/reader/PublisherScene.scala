@@ -53,18 +53,8 @@ final class PublisherScene(
   object sources extends ShardConsumer.Sources {
     private val member                                            = memory.join(64L << 20)
     override def first(range: ShardRange): ShardConsumer.Source   = polling(range)
-    override def polling(range: ShardRange): ShardConsumer.Source = ShardConsumer.Source(
-      new ShardReader(
-        range.shard,
-        range.start,
-        Some(range.end),
-        pollers,
-        member,
-        _ => (),
-        () => ()
-      ),
-      isPolling = true,
-      isOwn = true
+    override def polling(range: ShardRange): ShardConsumer.Source = ShardConsumer.Source.poller(
+      new ShardReader(range.shard, range.start, Some(range.end), pollers, member, _ => (), () => ())
     )
     override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = ()
   }

@@ -401,11 +401,10 @@ class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks 
         private def open(range: ShardRange, by: ScriptedPublishers) =
           new ShardReader(range.shard, range.start, Some(range.end), by, member, _ => (), () => ())
         override def first(range: ShardRange) = live
-          .map(ShardConsumer.Source(_, isPolling = false, isOwn = false))
-          .orElse(preferably.map(by => ShardConsumer.Source(open(range, by), isPolling = false, isOwn = true)))
+          .map(ShardConsumer.Source.live)
+          .orElse(preferably.map(by => ShardConsumer.Source.own(open(range, by))))
           .getOrElse(polling(range))
-        override def polling(range: ShardRange) =
-          ShardConsumer.Source(open(range, publishers), isPolling = true, isOwn = true)
+        override def polling(range: ShardRange) = ShardConsumer.Source.poller(open(range, publishers))
         override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
           recordsReadAgain += records.length
       }
