@@ -23,7 +23,7 @@ import software.amazon.awssdk.profiles.ProfileFile
 import software.amazon.awssdk.regions.{EndpointTag, Region, ServiceEndpointKey, ServiceMetadata}
 
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Closing, Runtime}
 
 /** PutMetricData, one call for all values of a moment. Made of the SDK's HTTP client, credentials and signer, with the connection that all other
   * calls have: the SDK's module for CloudWatch would add a megabyte to the JAR for this one form.

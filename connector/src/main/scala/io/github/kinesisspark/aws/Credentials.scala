@@ -4,6 +4,7 @@ import java.net.URI
 
 import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
 import io.github.kinesisspark.config.CredentialsOptions._
+import io.github.kinesisspark.runtime.Closing
 import software.amazon.awssdk.auth.credentials._
 import software.amazon.awssdk.core.SdkSystemSetting
 import software.amazon.awssdk.core.SdkSystemSetting._

@@ -4,7 +4,7 @@ import java.lang.reflect.{InvocationHandler, InvocationTargetException, Proxy}
 import java.util.concurrent.{CompletableFuture, Executor}
 
 import io.github.kinesisspark.config.{CallRetries, ClientOptions}
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Closing, Runtime}
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
 import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttributes, ExecutionInterceptor}
 import software.amazon.awssdk.regions.Region

@@ -4,6 +4,7 @@ import java.net.URI
 
 import io.github.kinesisspark.config.{StreamOptions, StreamRef}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
+import io.github.kinesisspark.runtime.Closing
 
 /** Streams whose ARNs are known, each with the directory of its consumers. */
 private[kinesisspark] final class KnownStreams private (

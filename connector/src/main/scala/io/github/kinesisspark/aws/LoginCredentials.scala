@@ -15,6 +15,7 @@ import software.amazon.awssdk.services.ssooidc.model.CreateTokenRequest
 
 import io.github.kinesisspark.aws.ServiceClient.waited
 import io.github.kinesisspark.config.ConnectionOptions
+import io.github.kinesisspark.runtime.Closing
 
 /** Credentials of a person's login with the AWS command line. Its services are asked here, not by the SDK's own providers, because those know
   * nothing of the connection's options, and the one of SSO keeps its first token for good.

@@ -6,6 +6,7 @@ import software.amazon.awssdk.profiles.{ProfileFile, ProfileFileSystemSetting}
 import io.github.kinesisspark.aws.ProfileSource._
 import io.github.kinesisspark.aws.RoleCredentials.{OfRole, OfWebIdentity}
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
+import io.github.kinesisspark.runtime.Closing
 
 /** Credentials of a profile of the shared AWS files, which are read at the first call. [[CredentialsCache]] asks by one thread at a time.
   *

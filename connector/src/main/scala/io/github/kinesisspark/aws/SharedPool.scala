@@ -5,7 +5,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 
-import io.github.kinesisspark.runtime.{Timer, Worker}
+import io.github.kinesisspark.runtime.{Closing, Timer, Worker}
 
 /** Values that are made once per key, counted by their leases, and closed a while after the last lease. Thread-safe. A key's first lease makes
   * its value; leases of the same key wait for it, those of other keys don't.
@@ -77,23 +77,5 @@ private[aws] final class SharedPool[K, V <: AutoCloseable](
       unused
     }
     if (idle) entry.close()
-  }
-}
-
-private[kinesisspark] object Closing {
-
-  /** Makes a value that owns open resources, and closes these if making it fails. */
-  def unlessMade[A](close: => Unit)(make: => A): A =
-    try make
-    catch {
-      case e: Throwable =>
-        close
-        throw e
-    }
-
-  /** Closes all in this order, also those behind one that throws. */
-  def all(resources: AutoCloseable*): Unit = resources.headOption.foreach { first =>
-    try first.close()
-    finally all(resources.tail: _*)
   }
 }

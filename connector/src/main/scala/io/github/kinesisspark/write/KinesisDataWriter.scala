@@ -10,9 +10,10 @@ import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aggregation.Aggregator
-import io.github.kinesisspark.aws.{Closing, KinesisException}
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{BadRecords, Linger, SinkOptions}
 import io.github.kinesisspark.jar.FromDriver
+import io.github.kinesisspark.runtime.Closing
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
 

@@ -2,10 +2,11 @@ package io.github.kinesisspark.read.catalog
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, ConsumerCalls, FanOutConsumers, KinesisClients}
+import io.github.kinesisspark.aws.{ConsumerCalls, FanOutConsumers, KinesisClients}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.ResolvedPublisher
+import io.github.kinesisspark.runtime.Closing
 
 /** What the driver does so that its readers get records. Used by the query's own thread only. */
 sealed trait ConsumerLifecycle extends AutoCloseable {

@@ -21,6 +21,7 @@ import io.github.kinesisspark.position.{
 }
 import io.github.kinesisspark.read.plan.{Lineage, ShardKnowledge}
 import io.github.kinesisspark.read.reader.StreamAccess
+import io.github.kinesisspark.runtime.Closing
 
 /** A stream that was found, and what is known of its shards: [[ShardKnowledge]], from every listing and from the last answers of parents.
   *

@@ -1,8 +1,9 @@
 package io.github.kinesisspark.read.catalog
 
-import io.github.kinesisspark.aws.{ClientLease, Closing, DirectoryRetry, KinesisClients}
+import io.github.kinesisspark.aws.{ClientLease, DirectoryRetry, KinesisClients}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StreamAccess
+import io.github.kinesisspark.runtime.Closing
 
 /** What the driver needs to look into shards of which it has no catalog any more. */
 object ProbeClients {

@@ -6,11 +6,12 @@ import scala.concurrent.duration.FiniteDuration
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, KinesisClients}
+import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{HashKeyRange, KinesisOffset, OffsetException, ShardKey, StreamArn}
 import io.github.kinesisspark.read.plan.{Lineage, ReaderStatus, StreamChanges}
 import io.github.kinesisspark.read.reader.StreamAccess
+import io.github.kinesisspark.runtime.Closing
 
 /** What the driver knows of the streams: who they are, and their shards as of the last listings.
   *

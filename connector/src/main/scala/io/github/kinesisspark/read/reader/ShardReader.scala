@@ -4,11 +4,11 @@ import java.util.concurrent.CopyOnWriteArrayList
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.{Closing, KinesisException}
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.{Boundaries, BoundarySpacing, ReaderFailure, ReaderStatus}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Closing, Runtime}
 
 /** Reads one shard ahead of the batches, as far as its share of the memory allows.
   *

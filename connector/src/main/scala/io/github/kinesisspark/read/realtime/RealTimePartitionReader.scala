@@ -12,12 +12,12 @@ import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsR
 import org.apache.spark.sql.connector.read.streaming.SupportsRealTimeRead.RecordStatus
 import org.apache.spark.sql.types.StructType
 
-import io.github.kinesisspark.aws.Closing
 import io.github.kinesisspark.position.{HashKeyRange, Shard, ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RecordRows
+import io.github.kinesisspark.runtime.Closing
 
 /** @param columns of the rows, in their order */
 private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType)

@@ -9,11 +9,11 @@ import scala.concurrent.duration._
 import org.apache.spark.sql.catalyst.InternalRow
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, FailureReason}
+import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.position.{Shard, ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.{Overdraft, UserRecordCount}
-import io.github.kinesisspark.runtime.{Runtime, WaitingQueue}
+import io.github.kinesisspark.runtime.{Closing, Runtime, WaitingQueue}
 
 /** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
   *

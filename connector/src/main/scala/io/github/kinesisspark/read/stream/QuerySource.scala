@@ -6,7 +6,7 @@ import scala.concurrent.duration.FiniteDuration
 import org.apache.spark.sql.connector.read.streaming.Offset
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{Closing, FailureReason}
+import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
@@ -20,7 +20,7 @@ import io.github.kinesisspark.read.plan.{
 }
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.retention.{RetentionCheck, RetentionWatch}
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Closing, Runtime}
 
 /** One source of a streaming query on its driver: its shards, its readers, and what it shows of itself. Micro-batches and real-time batches use it alike.
   *

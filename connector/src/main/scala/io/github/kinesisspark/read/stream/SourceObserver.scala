@@ -4,12 +4,12 @@ import java.util
 
 import scala.concurrent.duration._
 
-import io.github.kinesisspark.aws.{Closing, ConsumerCalls}
+import io.github.kinesisspark.aws.ConsumerCalls
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.plan.PlanningResult
 import io.github.kinesisspark.read.reader.ReadersNow
-import io.github.kinesisspark.runtime.Runtime
+import io.github.kinesisspark.runtime.{Closing, Runtime}
 
 /** What a source shows of itself: in the query's progress, in Spark's metrics, and in CloudWatch. Used by the query's own thread; the threads of Spark's
   * metrics sinks read.
