@@ -13,6 +13,14 @@ sealed trait ShardPosition extends Product with Serializable {
   /** Whether it names a moment: which record is the first one then depends on when Kinesis is asked. */
   final def isTime: Boolean = this.isInstanceOf[AtTimestamp]
 
+  /** The number of the record that it is at, after or within, where it names one. */
+  final def record: Option[SequenceNumber] = this match {
+    case AfterSequenceNumber(n)                  => Some(n)
+    case AtSequenceNumber(n)                     => Some(n)
+    case Within(n, _)                            => Some(n)
+    case TrimHorizon | AtTimestamp(_) | ShardEnd => None
+  }
+
   /** Whether this place comes before the other, as far as the two positions alone decide that. */
   final def isBefore(other: ShardPosition): Boolean = (this, other) match {
     case (ShardEnd, _)                                                           => false

@@ -124,7 +124,7 @@ final class StreamHistory(stream: ListedStream) {
     }
     // An end at a number says that the shard has had records, unless it is an offset's: that may be no record's number.
     if (
-      piece.start == TrimHorizon && first.isEmpty && GivenPositions.isNumber(piece.end) &&
+      piece.start == TrimHorizon && first.isEmpty && piece.end.record.nonEmpty &&
       givenAs("endingPosition").mayHaveLost(now)
     )
       log.warn(s"what comes before 'endingPosition' in $shard, if there was anything, is past the stream's retention")

@@ -153,7 +153,7 @@ final class GivenPositions(option: String, stream: ListedStream) {
     val (wrong, right) = Parallel
       .map(pieces) { piece =>
         val shard = ShardKey(stream.arn, piece.shardId)
-        numberOf(piece.end).filter(isNoRecord(shard, _)) match {
+        piece.end.record.filter(isNoRecord(shard, _)) match {
           case None                     => Right(piece)
           case Some(number) if isOffset => Right(piece.copy(end = before(shard, piece.start, number, now)))
           case Some(number)             => Left(s"${piece.shardId} at $number")
@@ -190,7 +190,7 @@ final class GivenPositions(option: String, stream: ListedStream) {
     val (lost, all) = Parallel
       .map(positions) { case (id, position) =>
         val shard = ShardKey(stream.arn, id)
-        numberOf(position).filterNot(isRecord(shard, _)) match {
+        position.record.filterNot(isRecord(shard, _)) match {
           case Some(n) =>
             val isLost = ends.first(shard, TrimHorizon).exists(_.number > n)
             Option.when(isLost)(s"$id at $n") -> (id -> AfterSequenceNumber(n))
@@ -215,15 +215,5 @@ object GivenPositions {
   /** @param shard for which the time was given; none if it is for the whole stream */
   final case class GivenTime(millis: Long, shard: Option[String] = None) {
     override def toString: String = shard.fold("")(id => s"$id at ") + Instant.ofEpochMilli(millis).toString
-  }
-
-  /** Whether it names a record. */
-  def isNumber(position: ShardPosition): Boolean = numberOf(position).nonEmpty
-
-  private def numberOf(position: ShardPosition): Option[SequenceNumber] = position match {
-    case AfterSequenceNumber(n)                  => Some(n)
-    case AtSequenceNumber(n)                     => Some(n)
-    case Within(n, _)                            => Some(n)
-    case TrimHorizon | AtTimestamp(_) | ShardEnd => None
   }
 }

@@ -52,12 +52,8 @@ private[read] object RangeEnds {
   /** @param records of the answer, also those behind the range
     * @param until   where the answer ends
     */
-  def reach(end: ShardPosition, records: Array[KinesisRecord], until: ShardPosition): Reach = end match {
-    case AfterSequenceNumber(n) => reach(n, records, until)
-    case Within(n, _)           => reach(n, records, until)
-    case AtSequenceNumber(n)    => reach(n, records, until)
-    case _                      => if (until == end) AtEnd else Before
-  }
+  def reach(end: ShardPosition, records: Array[KinesisRecord], until: ShardPosition): Reach =
+    end.record.fold[Reach](if (until == end) AtEnd else Before)(reach(_, records, until))
 
   private def reach(end: SequenceNumber, records: Array[KinesisRecord], until: ShardPosition) =
     if (until != ShardEnd && records.lastOption.forall(_.sequenceNumber < end)) Before
