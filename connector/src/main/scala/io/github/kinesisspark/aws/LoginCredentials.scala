@@ -42,30 +42,10 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
       kept => Login.timeOf(kept("expiresAt").str),
       kept => renewalOf(kept, tokens)
     )
-    def ask() = {
-      val request = GetRoleCredentialsRequest
-        .builder()
-        .accountId(profile.account)
-        .roleName(profile.role)
-        .accessToken(login.current()("accessToken").str)
-        .build()
-      try {
-        val keys = waited(portal.getRoleCredentials(request)).roleCredentials
-        RenewedCredentials.keys(
-          keys.accessKeyId,
-          keys.secretAccessKey,
-          keys.sessionToken,
-          Instant.ofEpochMilli(keys.expiration)
-        )
-      } catch {
-        // Someone has logged out: the token is worth nothing, whatever its file says.
-        case e: UnauthorizedException => login.required(s"AWS refuses its login: ${KinesisFault.inOneLine(e)}")
-      }
-    }
     new RenewedCredentials(
       s"profile ${profile.name}",
       AwsCall.GetRoleCredentials,
-      () => ask(),
+      () => keysOfRole(profile, login, portal),
       () => { portal.close(); tokens.close() }
     )
   }
@@ -98,6 +78,27 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
 }
 
 private[aws] object LoginCredentials {
+
+  private def keysOfRole(profile: ProfileSource.Sso, login: Login, portal: SsoAsyncClient) = {
+    val request = GetRoleCredentialsRequest
+      .builder()
+      .accountId(profile.account)
+      .roleName(profile.role)
+      .accessToken(login.current()("accessToken").str)
+      .build()
+    try {
+      val keys = waited(portal.getRoleCredentials(request)).roleCredentials
+      RenewedCredentials.keys(
+        keys.accessKeyId,
+        keys.secretAccessKey,
+        keys.sessionToken,
+        Instant.ofEpochMilli(keys.expiration)
+      )
+    } catch {
+      // Someone has logged out: the token is worth nothing, whatever its file says.
+      case e: UnauthorizedException => login.required(s"AWS refuses its login: ${KinesisFault.inOneLine(e)}")
+    }
+  }
 
   /** A profile without an SSO session has no refresh token. */
   private def renewalOf(kept: ujson.Obj, tokens: SsoOidcAsyncClient): Option[() => ujson.Obj] =

@@ -51,17 +51,13 @@ private[aws] final case class Registration(
       now: Long,
       chance: Double
   ): (Registration, Command) = {
-    def await(failure: Failure): (Registration, Command) =
-      RetryPolicy.of(AwsCall.DescribeStreamConsumer, retries).awaitChange(waits, now, chance) match {
-        case RetryDecision.Retry(wait, more) => (copy(waits = more), Look(wait, failure))
-        case RetryDecision.GiveUp(_)         => (this, Fail(failure))
-      }
+    def policyOf(call: AwsCall) = RetryPolicy.of(call, retries)
 
-    def retry(fault: Fault): (Registration, Command) =
-      RetryPolicy.of(AwsCall.RegisterStreamConsumer, retries).decide(fault, refusals, hasWorked, now, chance) match {
-        case RetryDecision.Retry(wait, more) => (copy(refusals = more), Look(wait, Failure.Refused(fault)))
-        case RetryDecision.GiveUp(more)      => (copy(refusals = more), Fail(Failure.Refused(fault)))
-      }
+    def await(failure: Failure) =
+      awaited(failure, policyOf(AwsCall.DescribeStreamConsumer).awaitChange(waits, now, chance))
+
+    def retry(fault: Fault) =
+      retried(fault, policyOf(AwsCall.RegisterStreamConsumer).decide(fault, refusals, hasWorked, now, chance))
 
     event match {
       case Event.Described(None) if goal == Goal.Found => (this, Fail(Failure.Missing(None)))
@@ -86,6 +82,16 @@ private[aws] final case class Registration(
           case ConsumerLimit.Consumers => (this, Fail(Failure.Full(present)))
         }
     }
+  }
+
+  private def awaited(failure: Failure, decision: RetryDecision): (Registration, Command) = decision match {
+    case RetryDecision.Retry(wait, more) => (copy(waits = more), Look(wait, failure))
+    case RetryDecision.GiveUp(_)         => (this, Fail(failure))
+  }
+
+  private def retried(fault: Fault, decision: RetryDecision): (Registration, Command) = decision match {
+    case RetryDecision.Retry(wait, more) => (copy(refusals = more), Look(wait, Failure.Refused(fault)))
+    case RetryDecision.GiveUp(more)      => (copy(refusals = more), Fail(Failure.Refused(fault)))
   }
 }
 

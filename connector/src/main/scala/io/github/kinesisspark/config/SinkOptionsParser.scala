@@ -45,21 +45,26 @@ private[config] object SinkOptionsParser {
     }
     // Rows may name other streams, which is not known here.
     if (to.fold(own.isEmpty)(ofStream(own, _).isEmpty)) clients.checkTokenHasRole(view, base)
-    val packed = view(aggregate)
-    val most   = view(aggregateSize)
-    if (view.has(aggregateSize) && !packed)
-      problems += s"'${view.key(aggregateSize)}' is given without '${aggregate.name}'. Set ${aggregate.name} to true, too."
+    val packing = aggregation(view, problems)
     SinkOptions(
       to,
       client,
       own,
       view(ordered),
-      Option.when(packed)(AggregationOptions(most)),
+      packing,
       view(badRecords),
       view(writerBufferSize),
       view(maxInFlightCalls),
-      view(linger).fold(if (packed) LingerOfAggregated else LingerOfPlain)(Linger.of)
+      view(linger).fold(if (packing.isDefined) LingerOfAggregated else LingerOfPlain)(Linger.of)
     )
+  }
+
+  private def aggregation(view: OptionView, problems: ListBuffer[String]): Option[AggregationOptions] = {
+    val packed = view(aggregate)
+    val most   = view(aggregateSize)
+    if (view.has(aggregateSize) && !packed)
+      problems += s"'${view.key(aggregateSize)}' is given without '${aggregate.name}'. Set ${aggregate.name} to true, too."
+    Option.when(packed)(AggregationOptions(most))
   }
 
   /** The settings of single streams, by the stream as written. Rows may name any stream, so there is no list to compare with. */

@@ -34,46 +34,48 @@ private[coordinator] final case class ReaderOrders(
     * @param wanted all that it shall read, from where the batch starts
     */
   def next(wanted: Vector[ReadOrder.ShardToRead], by: ResolvedPublisher): Option[(ReaderOrders, Changes)] =
-    if (isUndone || !publisher.contains(by)) {
-      val all = byShard(wanted)
-      // A report that comes late is worth as much as one of the same order again. Otherwise no report of a slow executor would ever count.
-      val isSame = publisher.contains(by) && all == shards
-      val now    = ReaderOrders(
-        number + 1,
-        awaited = if (isSame) awaited else number + 1,
-        lastOfAllShards = number + 1,
-        committed = number + 1,
-        epoch = number + 1,
-        all,
-        Some(by),
-        isInBatch = false,
-        isUndone = false
-      )
-      Some(now -> Changes(isOfAllShards = true, commit = false, wanted, Vector.empty, Vector.empty))
-    } else {
-      var kept = 0
-      val read = wanted.filterNot { one =>
-        val known = shards.get(one.shard)
-        if (known.isDefined) kept += 1
-        known.contains(one)
-      }
-      val release =
-        if (kept == shards.size) Vector.empty
-        else {
-          val all = wanted.iterator.map(_.shard).toSet
-          shards.keysIterator.filterNot(all).toVector
-        }
-      val moves = read.nonEmpty || release.nonEmpty
-      if (!moves && !isInBatch) None
-      else {
-        val done = if (isInBatch) number + 1 else committed
-        val all  = if (read.size == wanted.size) byShard(wanted) else shards -- release ++ byShard(read)
-        val last = if (release.nonEmpty || all.size != shards.size) number + 1 else epoch
-        val now  =
-          copy(number + 1, awaited = number + 1, committed = done, epoch = last, shards = all, isInBatch = false)
-        Some(now -> Changes(isOfAllShards = false, commit = isInBatch, read, release, Vector.empty))
-      }
+    if (isUndone || !publisher.contains(by)) Some(allShards(wanted, by)) else changed(wanted)
+
+  private def allShards(wanted: Vector[ReadOrder.ShardToRead], by: ResolvedPublisher): (ReaderOrders, Changes) = {
+    val all = byShard(wanted)
+    // A report that comes late is worth as much as one of the same order again. Otherwise no report of a slow executor would ever count.
+    val isSame = publisher.contains(by) && all == shards
+    val now    = ReaderOrders(
+      number + 1,
+      awaited = if (isSame) awaited else number + 1,
+      lastOfAllShards = number + 1,
+      committed = number + 1,
+      epoch = number + 1,
+      all,
+      Some(by),
+      isInBatch = false,
+      isUndone = false
+    )
+    now -> Changes(isOfAllShards = true, commit = false, wanted, Vector.empty, Vector.empty)
+  }
+
+  private def changed(wanted: Vector[ReadOrder.ShardToRead]): Option[(ReaderOrders, Changes)] = {
+    var kept = 0
+    val read = wanted.filterNot { one =>
+      val known = shards.get(one.shard)
+      if (known.isDefined) kept += 1
+      known.contains(one)
     }
+    val release =
+      if (kept == shards.size) Vector.empty
+      else {
+        val all = wanted.iterator.map(_.shard).toSet
+        shards.keysIterator.filterNot(all).toVector
+      }
+    Option.when(read.nonEmpty || release.nonEmpty || isInBatch) {
+      val done = if (isInBatch) number + 1 else committed
+      val all  = if (read.size == wanted.size) byShard(wanted) else shards -- release ++ byShard(read)
+      val last = if (release.nonEmpty || all.size != shards.size) number + 1 else epoch
+      val now  =
+        copy(number + 1, awaited = number + 1, committed = done, epoch = last, shards = all, isInBatch = false)
+      now -> Changes(isOfAllShards = false, commit = isInBatch, read, release, Vector.empty)
+    }
+  }
 
   /** When a batch begins.
     *
