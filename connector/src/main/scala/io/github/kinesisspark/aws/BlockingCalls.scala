@@ -19,7 +19,7 @@ import io.github.kinesisspark.runtime.Runtime
 private[aws] final class BlockingCalls(
     hasWorked: () => Boolean,
     stuckTime: FiniteDuration,
-    observer: CallObserver = CallObserver.silent
+    observer: CallObserver
 )(implicit runtime: Runtime) {
   import BlockingCalls._
 

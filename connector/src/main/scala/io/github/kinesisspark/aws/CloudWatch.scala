@@ -54,7 +54,7 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       namespace: String,
       dimensions: Seq[(String, String)],
       within: FiniteDuration,
-      observer: CallObserver = CallObserver.silent
+      observer: CallObserver
   )(values: => Seq[(String, Long)]): Unit = {
     val deadline = runtime.clock.nanos() + within.toNanos
     new BlockingCalls(() => true, options.retries.stuckTime, observer)

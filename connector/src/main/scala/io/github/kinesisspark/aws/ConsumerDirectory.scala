@@ -41,10 +41,10 @@ import scala.util.Try
 private[kinesisspark] final class ConsumerDirectory(
     client: KinesisAsyncClient,
     retries: CallRetries,
-    hasWorked: () => Boolean = () => false,
-    observer: CallObserver = CallObserver.silent,
-    tags: Map[String, String] = Map.empty,
-    registered: ConsumerArn => Unit = _ => ()
+    hasWorked: () => Boolean,
+    observer: CallObserver,
+    tags: Map[String, String],
+    registered: ConsumerArn => Unit
 )(implicit runtime: Runtime) {
   import ConsumerDirectory._
   import Registration.{Command, Event, Goal}

@@ -32,7 +32,7 @@ private[aws] final class CredentialsCache(
     what: String,
     make: () => Credentials,
     threads: Executor,
-    patience: FiniteDuration = CredentialsCache.Patience
+    patience: FiniteDuration
 )(implicit runtime: Runtime)
     extends IdentityProvider[AwsCredentialsIdentity]
     with AutoCloseable {

@@ -25,7 +25,7 @@ class CloudWatchTest extends AnyFunSuite {
       val cloudWatch =
         use(new CloudWatch(ClientOptions(None, None, keys, connection), "eu-west-1", Some(server.endpoint)))
       cloudWatch
-        .publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute)(
+        .publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute, CallObserver.silent)(
           Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L)
         )
       server.requests

@@ -5,6 +5,7 @@ import java.util.concurrent.CompletableFuture
 
 import io.github.kinesisspark.config.{CallRetries, RetryOptions}
 import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.runtime.Runtime
 import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.model.{
@@ -21,6 +22,8 @@ import scala.concurrent.duration._
 
 /** Pages: no stream has enough consumers for a second one, but the service may give fewer than it is asked for. */
 class ConsumerDirectoryTest extends AnyFunSuite {
+  import ConsumerDirectoryTest.directory
+
   private val stream  = StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/orders")
   private val retry   = RetryOptions(Some(2), 100.millis, 1.second, 2.0)
   private val retries = CallRetries(Map("ListStreamConsumers" -> retry), maxDuration = 15.minutes)
@@ -72,7 +75,7 @@ class ConsumerDirectoryTest extends AnyFunSuite {
 
   private def list(script: Step*): (Scripted, FakeTime, () => Seq[String]) = {
     val (client, time) = (new Scripted(script*), new FakeTime)
-    (client, time, () => new ConsumerDirectory(client, retries)(time.runtime).list(stream).map(_.name))
+    (client, time, () => directory(client, retries)(time.runtime).list(stream).map(_.name))
   }
 
   test("the pages of a listing are concatenated") {
@@ -102,4 +105,9 @@ class ConsumerDirectoryTest extends AnyFunSuite {
     assert(e.errorClass == "KINESIS_THROTTLED" && client.asked.size == 3)
     assert(e.getMessage.contains(s"ListStreamConsumers failed for stream $stream"))
   }
+}
+
+private[aws] object ConsumerDirectoryTest {
+  def directory(client: KinesisAsyncClient, retries: CallRetries)(implicit runtime: Runtime): ConsumerDirectory =
+    new ConsumerDirectory(client, retries, () => false, CallObserver.silent, tags = Map.empty, registered = _ => ())
 }

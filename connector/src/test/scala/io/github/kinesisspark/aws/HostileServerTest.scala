@@ -104,7 +104,7 @@ class HostileServerTest extends AnyFunSuite {
     val retry            = RetryOptions(Some(0), 1.milli, 1.milli, 1.0)
     val retries          = CallRetries(Map("ListStreamConsumers" -> retry), 1.minute)
     val (failure, calls) = asked((_, _) => json("""{"Consumers":[],"NextToken":"same"}""")) { client =>
-      intercept[KinesisException](new ConsumerDirectory(client, retries)((new FakeTime).runtime).list(stream))
+      intercept[KinesisException](ConsumerDirectoryTest.directory(client, retries)((new FakeTime).runtime).list(stream))
     }
     assert(failure.errorClass == "KINESIS_ANSWER_DAMAGED" && calls.size == 2)
   }
@@ -122,7 +122,8 @@ class HostileServerTest extends AnyFunSuite {
     val began   = System.nanoTime()
     // As the driver's calls are limited, and as those of readers are.
     val (blocking, _) = asked((_, _) => endless) { client =>
-      new BlockingCalls(() => false, stuckTime = 600.millis).once(AwsCall.ListShards)(client.describeLimits())
+      val calls = new BlockingCalls(() => false, stuckTime = 600.millis, CallObserver.silent)
+      calls.once(AwsCall.ListShards)(client.describeLimits())
     }
     val (reading, _) = asked((_, _) => endless) { client =>
       val request = GetRecordsRequest.builder.shardIterator("i").overrideConfiguration(limit).build

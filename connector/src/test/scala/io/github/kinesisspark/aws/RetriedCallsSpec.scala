@@ -79,7 +79,7 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
     leased(lease => work(new StreamDirectory(lease.client, DirectoryRetry.of(lease))))
 
   private def consumers(work: ConsumerDirectory => Any): ClientOptions => Unit =
-    leased(lease => work(new ConsumerDirectory(lease.client, lease.retries)))
+    leased(lease => work(ConsumerDirectoryTest.directory(lease.client, lease.retries)))
 
   private def peek: ClientOptions => Unit =
     leased(lease => new ShardProbes(lease.client, DirectoryRetry.of(lease)).at(shard, ShardPosition.TrimHorizon, 1))
@@ -96,7 +96,7 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
 
   private def published(options: ClientOptions): Unit =
     Using.resource(new CloudWatch(options, "eu-west-1", options.endpoint)) { cloudWatch =>
-      failing(cloudWatch.publish("streams", Nil, within = 1.minute)(Seq("records" -> 1L)))
+      failing(cloudWatch.publish("streams", Nil, within = 1.minute, CallObserver.silent)(Seq("records" -> 1L)))
     }
 
   /** All services that give credentials are called by clients that are made the same way. */

@@ -12,7 +12,12 @@ import io.github.kinesisspark.runtime.Runtime
   */
 final class CredentialsInside(provider: AwsCredentialsProvider, threads: Executor)(implicit runtime: Runtime)
     extends AutoCloseable {
-  private val cache = new CredentialsCache("the world's credentials", () => new Credentials(provider, Nil), threads)
+  private val cache = new CredentialsCache(
+    "the world's credentials",
+    () => new Credentials(provider, Nil),
+    threads,
+    CredentialsCache.Patience
+  )
 
   def before[A](call: () => CompletableFuture[A]): CompletableFuture[A] = cache.before(call)
 
