@@ -53,11 +53,8 @@ final class StreamConsumers private[kinesisspark] (options: Map[String, String],
     *
     * @throws io.github.kinesisspark.aws.KinesisException with a stable `errorClass`, such as `KINESIS_ACCESS_DENIED`
     */
-  def deregister(name: String): Seq[StreamConsumer] = ofEach { stream =>
-    val found = stream.consumers.find(stream.arn, valid(name))
-    found.foreach(consumer => stream.consumers.deregister(consumer.arn))
-    found
-  }
+  def deregister(name: String): Seq[StreamConsumer] =
+    ofEach(stream => deregistered(stream, stream.consumers.find(stream.arn, valid(name)).toSeq))
 
   /** Consumers whose names begin with `prefix` and that were registered longer ago than `age`, by this machine's clock. Whether one is
     * in use can't be asked of the service. Those that are DELETING, and those that queries of this application read through, are left out.
@@ -70,8 +67,10 @@ final class StreamConsumers private[kinesisspark] (options: Map[String, String],
     *
     * @throws io.github.kinesisspark.aws.KinesisException with a stable `errorClass`, such as `KINESIS_ACCESS_DENIED`
     */
-  def deregisterOld(prefix: String, age: FiniteDuration): Seq[StreamConsumer] = ofEach { stream =>
-    val found = old(stream, prefix, age)
+  def deregisterOld(prefix: String, age: FiniteDuration): Seq[StreamConsumer] =
+    ofEach(stream => deregistered(stream, old(stream, prefix, age)))
+
+  private def deregistered(stream: KnownStreams.Stream, found: Seq[StreamConsumer]) = {
     found.foreach(consumer => stream.consumers.deregister(consumer.arn))
     found
   }

@@ -2,7 +2,7 @@ package io.github.kinesisspark.aws
 
 import java.net.URI
 
-import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions}
+import io.github.kinesisspark.config.{ConnectionOptions, CredentialsOptions, RoleSession}
 import io.github.kinesisspark.config.CredentialsOptions._
 import io.github.kinesisspark.runtime.Closing
 import software.amazon.awssdk.auth.credentials._
@@ -90,7 +90,7 @@ private[aws] object Credentials {
       file <- valueOf(AWS_WEB_IDENTITY_TOKEN_FILE)
       if !Seq(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY).forall(valueOf(_).isDefined)
     } yield {
-      val name = AWS_ROLE_SESSION_NAME.getStringValue.orElse("kinesis-spark")
+      val name = AWS_ROLE_SESSION_NAME.getStringValue.orElse(RoleSession.DefaultName)
       RoleCredentials(
         RoleCredentials.OfWebIdentity(role, name, file, None),
         RoleCredentials.sts(region, connection, AnonymousCredentialsProvider.create())

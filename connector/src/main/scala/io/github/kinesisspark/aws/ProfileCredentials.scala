@@ -42,7 +42,7 @@ private[aws] final class ProfileCredentials(named: Option[String], region: Strin
   }
 
   private def of(file: ProfileFile, role: Role): Seq[Owned] = {
-    val session          = role.sessionName.getOrElse("kinesis-spark")
+    val session          = role.sessionName.getOrElse(RoleSession.DefaultName)
     val (asked, callers) = role.by match {
       case OtherProfile(source, externalId) => ofRole(role, session, externalId)            -> of(file, source)
       case Machine(has, externalId)         => ofRole(role, session, externalId)            -> Seq(ofMachine(has))

@@ -298,7 +298,7 @@ object CredentialsOptions extends OptionGroup(OptionScope.Both, perStream = true
   val roleSessionName: Opt[String] = option(
     "roleSessionName",
     OptionValue.matching("[\\w+=,.@-]{2,64}", "2 to 64 letters, digits and characters of _+=,.@-"),
-    default = "kinesis-spark",
+    default = RoleSession.DefaultName,
     doc = "The name of the role's session, which CloudTrail shows."
   )
 
@@ -368,6 +368,8 @@ final case class RoleSession(
 )
 
 object RoleSession {
+  val DefaultName: String = "kinesis-spark"
+
   val Plain: RoleSession = RoleSession(None, Map.empty, None)
 }
 
