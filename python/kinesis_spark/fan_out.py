@@ -122,18 +122,19 @@ class EnhancedFanOut:
             ", ".join(self.consumer_arns),
             "one consumer for each stream",
         )
-        if self.registration == "none" and not self.consumer_arns:
-            raise InvalidOptionError(
-                "registration='none' is not valid without consumer_arns: give the ARN of a registered consumer for "
-                "each stream, or a consumer_name and another registration."
-            )
-        if self.registration == "none" and self.deregister_on_stop is True:
-            raise InvalidOptionError(
-                "deregister_on_stop=True: with registration='none' the query registers no consumer, and deregisters "
-                "none. Leave it out."
-            )
-        if self.registration == "none" and self.tags is not None:
-            raise InvalidOptionError("tags: with registration='none' the query registers no consumer to tag.")
+        if self.registration == "none":
+            if not self.consumer_arns:
+                raise InvalidOptionError(
+                    "registration='none' is not valid without consumer_arns: give the ARN of a registered consumer for "
+                    "each stream, or a consumer_name and another registration."
+                )
+            if self.deregister_on_stop is True:
+                raise InvalidOptionError(
+                    "deregister_on_stop=True: with registration='none' the query registers no consumer, and "
+                    "deregisters none. Leave it out."
+                )
+            if self.tags is not None:
+                raise InvalidOptionError("tags: with registration='none' the query registers no consumer to tag.")
         tags = cast("Mapping[str, str]", self.tags or {})
         if _OWNER_TAG in tags:
             raise InvalidOptionError(f"tags: the connector sets {_OWNER_TAG} itself. Leave it out.")
