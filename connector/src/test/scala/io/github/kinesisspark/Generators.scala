@@ -15,6 +15,11 @@ object Generators {
   def shard(n: Int): ShardKey         = ShardKey(stream, shardId(n))
   def number(n: Long): SequenceNumber = SequenceNumber(s"49${"0" * 34}${"%020d".format(n)}")
 
+  /** To mix in, because ScalaTest's Matchers have an `after` that would hide an imported one. */
+  trait AfterNumbers {
+    protected def after(n: Long): AfterSequenceNumber = AfterSequenceNumber(number(n))
+  }
+
   def heapOf(records: KinesisRecord*): Long = RecordTotals.of(records.toArray).heap
 
   /** Of a reader that has read nothing and has no answer. */

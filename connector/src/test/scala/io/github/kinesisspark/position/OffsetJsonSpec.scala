@@ -7,7 +7,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 
-class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class OffsetJsonSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
 
   describe("the offset's JSON") {
     it("is equal after it was written and read") {
@@ -104,7 +104,6 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   describe("the ranges of a batch") {
     def offset(shards: (Int, ShardProgress)*) =
       KinesisOffset(Map(stream -> StreamOffset(1L, shards.map { case (n, p) => shardId(n) -> p })))
-    def after(n: Long) = AfterSequenceNumber(number(n))
 
     it("reach from start to end for shards that moved, and leave out the others") {
       val start = offset(0 -> ShardProgress(after(5)), 1 -> ShardProgress(after(5)))

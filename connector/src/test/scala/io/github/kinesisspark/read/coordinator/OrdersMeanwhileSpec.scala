@@ -5,13 +5,11 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
-class OrdersMeanwhileSpec extends AnyFunSpec with Matchers {
+class OrdersMeanwhileSpec extends AnyFunSpec with Matchers with AfterNumbers {
   private def executor(n: Int)               = ExecutorId("host", n.toString)
-  private def after(n: Long)                 = AfterSequenceNumber(number(n))
   private def toRead(n: Int, position: Long) = ReadOrder.ShardToRead(shard(n), after(position), None, isClosed = false)
   private def orders(shards: ReadOrder.ShardToRead*) =
     ReaderOrders.none.next(shards.toVector, ResolvedPublisher.Polling).get._1

@@ -9,8 +9,7 @@ import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
 import io.github.kinesisspark.read.coordinator.ReaderOrders.Changes
 import io.github.kinesisspark.read.reader.{ReadOrder, ResolvedPublisher}
 
-class ReaderOrdersSpec extends AnyFunSpec with Matchers {
-  private def after(n: Long)                 = AfterSequenceNumber(number(n))
+class ReaderOrdersSpec extends AnyFunSpec with Matchers with AfterNumbers {
   private def toRead(n: Int, position: Long) = ReadOrder.ShardToRead(shard(n), after(position), None, isClosed = false)
   private def next(from: ReaderOrders, shards: ReadOrder.ShardToRead*) =
     from.next(shards.toVector, ResolvedPublisher.Polling)

@@ -12,14 +12,13 @@ import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer, RecordTo
 /** Records may arrive with earlier times than those before them. So a shard's first record since a time is one for a reader that was there when it came,
   * and another one for a reader that comes later.
   */
-class BeginningAtTimeSpec extends AnyFunSpec with Matchers with LoneElement {
+class BeginningAtTimeSpec extends AnyFunSpec with Matchers with AfterNumbers with LoneElement {
   private val time    = AtTimestamp(5000)
   private val lineage = Lineage(Vector(Shard(shardId(0), Nil, HashKeyRange.all, closed = false)))
 
   private def planning(start: KinesisOffset) =
     PlanningState(start, Map(stream -> PlanningState.Stream(1L, lineage, Vector(shardId(0) -> time))))
 
-  private def after(n: Long)                 = AfterSequenceNumber(number(n))
   private def written(offset: KinesisOffset) = OffsetJson.read(OffsetJson.write(offset))
   private def status(first: Long, end: Long) = emptyStatus(shard(0)).copy(
     base = time,

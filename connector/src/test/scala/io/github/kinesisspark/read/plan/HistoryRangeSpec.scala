@@ -11,10 +11,9 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
-class HistoryRangeSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class HistoryRangeSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
   private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
 
-  private def after(n: Long)                 = AfterSequenceNumber(number(n))
   private def listed(id: Int, parents: Int*) =
     Shard(shardId(id), parents.map(shardId), HashKeyRange(0, 1), closed = false)
   private def at(positions: (Int, ShardPosition)*) = positions.map { case (id, position) =>

@@ -7,12 +7,12 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.FailureReason
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
+import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.PlanningView.Goal
 import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer}
 
-class PlanningViewSpec extends AnyFunSpec with Matchers {
+class PlanningViewSpec extends AnyFunSpec with Matchers with AfterNumbers {
   private val Patience  = 1.second
   private val shards    = Vector(shard(0), shard(1))
   private val goal      = Goal(Map.empty, Patience)
@@ -22,10 +22,9 @@ class PlanningViewSpec extends AnyFunSpec with Matchers {
   private val holding   = buffered(0, records = 3)
   private val isUrgent  = true
   private val notUrgent = false
-  private def after(n: Int): ShardPosition = AfterSequenceNumber(number(n.toLong))
 
   private def buffered(n: Int, records: Int): ReaderStatus = emptyStatus(shard(n)).copy(
-    position = after(records),
+    position = after(records.toLong),
     records = records.toLong,
     bytes = records * 10L,
     oldestArrival = Some(1000),

@@ -10,9 +10,8 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.RealTimeTasks.Placed
 
-class RealTimePlanningSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class RealTimePlanningSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
   private def executor(n: Int) = ExecutorId(s"host-$n", s"$n")
-  private def after(n: Long)   = AfterSequenceNumber(number(n))
 
   private def shardOf(n: Int, parents: Int*) =
     Shard(shardId(n), parents.map(shardId), HashKeyRange(n, n), closed = false)

@@ -6,11 +6,11 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, ShardEnd, TrimHorizon}
-import io.github.kinesisspark.position.{KinesisOffset, ShardPosition}
+import io.github.kinesisspark.position.ShardPosition.{ShardEnd, TrimHorizon}
+import io.github.kinesisspark.position.KinesisOffset
 import io.github.kinesisspark.read.plan.TriggerPolicy.{AvailableNow, Decision, Once, Unbounded}
 
-class TriggerPolicySpec extends AnyFunSpec with Matchers {
+class TriggerPolicySpec extends AnyFunSpec with Matchers with AfterNumbers {
   private val always  = TriggerPolicy(Unbounded, BatchLimits.none, None)
   private val stops   = Stops(Map(shard(0) -> after(9), shard(1) -> ShardEnd), atMillis = 5000)
   private val ending  = always.copy(bounds = AvailableNow(stops))
@@ -18,8 +18,6 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers {
   private val limited = always.copy(limits = BatchLimits(Admission.Limits(Some(10), None), None))
   private val least   = always.copy(limits = BatchLimits(Admission.Limits.none, Some(100L -> 1.minute)))
   private val begun   = PlanningState(KinesisOffset.initial, Map.empty)
-
-  private def after(n: Int): ShardPosition = AfterSequenceNumber(number(n.toLong))
 
   /** Far behind, and full. */
   private val holding = emptyStatus(shard(0)).copy(

@@ -13,9 +13,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.plan.{Boundaries, Boundary, BoundarySpacing, CutPoint, RangeSplitting, ReaderStatus}
 import io.github.kinesisspark.read.plan.Admission.Allotment
 
-class BoundariesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private def after(n: Long) = AfterSequenceNumber(number(n))
-
+class BoundariesSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
   private def record(n: Int, size: Int, arrival: Long) =
     KinesisRecord(number(n.toLong), "", new Array[Byte](size), arrival)
 

@@ -18,11 +18,10 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.runtime.VirtualTime
 
-class ReaderSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks with Eventually {
+class ReaderSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
 
   private def record(n: Long) = KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
-  private def after(n: Long)  = AfterSequenceNumber(number(n))
 
   describe("a shard reader") {
     final class Setting(share: Long = 10000, stop: Option[ShardPosition] = None, start: ShardPosition = after(0)) {

@@ -9,9 +9,8 @@ import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.position._
 
-class RecordBufferSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class RecordBufferSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
   private def record(n: Long) = KinesisRecord(number(n), "key", Array.fill(n.toInt % 7)(0), 1000 + n)
-  private def after(n: Long)  = AfterSequenceNumber(number(n))
   private def numbers(records: Iterator[KinesisRecord]) = records.map(_.sequenceNumber).toVector
 
   /** Records 2, 4, 6, ... in answers of random sizes: odd numbers lie between records. */

@@ -24,7 +24,7 @@ import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.reader.Subscription._
 
-class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
+class SubscriptionSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
   private val policy = RetryPolicy(
     Backoff(1.second, 1.minute),
     maxDuration = 2.minutes,
@@ -37,8 +37,7 @@ class SubscriptionSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
 
   private def moment(seconds: Long, hasWorked: Boolean = true, isNamed: Boolean = true) =
     Moment(seconds * second, 1.0, hasWorked, _ => isNamed)
-  private def after(n: Long) = AfterSequenceNumber(number(n))
-  private val second         = 1.second.toNanos
+  private val second = 1.second.toNanos
 
   /** Runs events from a fresh subscription, each at its second; gives the last step. */
   private def run(events: (Long, Event)*): Step = {

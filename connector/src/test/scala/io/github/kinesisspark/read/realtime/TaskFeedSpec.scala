@@ -19,10 +19,9 @@ import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.{KinesisRecord, MemoryBudget, ScriptedPublishers, ShardReader}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
-class TaskFeedSpec extends AnyFunSpec with Matchers with Eventually {
+class TaskFeedSpec extends AnyFunSpec with Matchers with AfterNumbers with Eventually {
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
 
-  private def after(n: Long)                                                  = AfterSequenceNumber(number(n))
   private def record(n: Long, text: String, data: Option[Array[Byte]] = None) =
     KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)
   private def shardOf(n: Int, parents: Int*) = Shard(shardId(n), parents.map(shardId), HashKeyRange.all, closed = false)
