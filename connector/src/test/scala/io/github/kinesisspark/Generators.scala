@@ -60,6 +60,8 @@ object Generators {
     newestArrival = buffer.newestArrival
   )
 
+  val seeds: Gen[Long] = Gen.choose(Long.MinValue, Long.MaxValue)
+
   val sequenceNumbers: Gen[SequenceNumber] = for {
     digits <- Gen.choose(1, 60)
     first  <- Gen.choose(1, 9)

@@ -5,7 +5,6 @@ import java.nio.ByteBuffer
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
 
-import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -13,12 +12,12 @@ import software.amazon.awssdk.services.kinesis.model.{PutRecordsResponse, PutRec
 import software.amazon.awssdk.thirdparty.jackson.core.JsonGenerator
 import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
+import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.aws.Bodies.{cut, names, written}
 import io.github.kinesisspark.aws.DamagedAnswer
 import io.github.kinesisspark.write.send.RecordAnswer
 
 class PutResultExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
   private val cbor  = new CBORFactory
   private val split = PutResultExtractor.splitter("application/x-amz-cbor-1.1").get
 

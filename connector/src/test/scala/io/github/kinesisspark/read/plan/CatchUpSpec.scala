@@ -4,7 +4,6 @@ import java.util.concurrent.TimeUnit.SECONDS
 
 import scala.util.Random
 
-import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -19,8 +18,6 @@ import io.github.kinesisspark.read.plan.CatchUpSpec._
   * limits and approximate arrival times.
   */
 class CatchUpSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   describe("a random catch-up of uneven shards") {
     it("reads every record, and none after records that are ahead of it by more than maxShardSkew") {
       forAll(seeds) { seed =>

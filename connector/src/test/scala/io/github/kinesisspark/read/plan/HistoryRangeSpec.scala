@@ -2,7 +2,6 @@ package io.github.kinesisspark.read.plan
 
 import scala.util.Random
 
-import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -12,8 +11,6 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition._
 
 class HistoryRangeSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   private def listed(id: Int, parents: Int*) =
     Shard(shardId(id), parents.map(shardId), HashKeyRange(0, 1), closed = false)
   private def at(positions: (Int, ShardPosition)*) = positions.map { case (id, position) =>

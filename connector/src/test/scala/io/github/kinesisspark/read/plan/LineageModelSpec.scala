@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.plan
 import scala.concurrent.duration._
 import scala.util.Random
 
-import org.scalacheck.Gen
 import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -18,8 +17,6 @@ import io.github.kinesisspark.position.ShardPosition._
   * restarts. A listing may be as old as any before it, but not older than what is past retention.
   */
 class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   describe("planning against a model of the service, with reshards, batches and restarts") {
     it(
       "reads every record once with parents first and keys in order, and keeps no ancestor of a read shard"

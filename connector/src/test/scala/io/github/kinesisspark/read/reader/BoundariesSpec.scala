@@ -21,7 +21,7 @@ class BoundariesSpec extends AnyFunSpec with Matchers with AfterNumbers with Sca
   private val answers = for {
     sizes  <- Gen.choose(0, 25).flatMap(Gen.listOfN(_, Gen.choose(0, 100)))
     sparse <- Gen.choose(0, 5000)
-    seed   <- Gen.choose(Long.MinValue, Long.MaxValue)
+    seed   <- seeds
   } yield {
     val random  = new scala.util.Random(seed)
     val all     = Iterator.from(1)

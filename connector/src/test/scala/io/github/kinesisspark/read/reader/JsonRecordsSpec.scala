@@ -7,18 +7,16 @@ import java.util.Base64
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
 
-import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import software.amazon.awssdk.services.kinesis.model.Record
 
+import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.RandomRecords.shown
 
 class JsonRecordsSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   describe("an event's JSON") {
     it(
       "yields the records that the SDK would, and leaves it the rest, whatever the sizes, spaces and order of members"

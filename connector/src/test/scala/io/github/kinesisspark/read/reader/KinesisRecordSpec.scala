@@ -5,18 +5,16 @@ import java.time.Instant
 import scala.jdk.CollectionConverters._
 import scala.util.Random
 
-import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.services.kinesis.model.Record
 
+import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 
 class KinesisRecordSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   describe("the records of an answer") {
     it("have what the SDK's records have, for data of all sizes, and keys of any characters or none") {
       forAll(seeds) { seed =>

@@ -11,7 +11,6 @@ import scala.util.{Random, Try}
 
 import com.sun.management.ThreadMXBean
 import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
-import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -21,13 +20,12 @@ import software.amazon.awssdk.services.kinesis.model.Record
 import software.amazon.awssdk.thirdparty.jackson.core.{JsonFactory, JsonGenerator}
 import software.amazon.awssdk.thirdparty.jackson.dataformat.cbor.CBORFactory
 
+import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.aws.Bodies.{cut, names, written}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.RandomRecords.shown
 
 class RecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   for (format <- Seq(new CBORFactory, new JsonFactory)) describe(s"a body in ${format.getFormatName}") {
     val split = RecordExtractor.splitter(s"application/x-amz-${format.getFormatName.toLowerCase(Locale.ROOT)}-1.1").get
 

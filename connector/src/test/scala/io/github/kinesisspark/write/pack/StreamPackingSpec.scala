@@ -2,12 +2,12 @@ package io.github.kinesisspark.write.pack
 
 import scala.util.Random
 
-import org.scalacheck.Gen
 import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.Histories
 import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator, UserRecords}
 import io.github.kinesisspark.config.StreamRef
@@ -18,8 +18,6 @@ import io.github.kinesisspark.write.send.{Entry, RowId}
   * Compares the rows written with those that this connector's source and the KCL read.
   */
 class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   private def runs(tries: Int)(check: Random => Any) =
     forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(tries))))(seed => check(new Random(seed)): Unit)
 

@@ -3,12 +3,12 @@ package io.github.kinesisspark.write.send
 import scala.concurrent.duration._
 import scala.util.Random
 
-import org.scalacheck.Gen
 import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.Histories
 import io.github.kinesisspark.config.{CallRetries, StreamRef}
 
@@ -16,8 +16,6 @@ import io.github.kinesisspark.config.{CallRetries, StreamRef}
   * and splits.
   */
 class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
-  private val seeds = Gen.choose(Long.MinValue, Long.MaxValue)
-
   describe("the sink's sender against a model of the service") {
     it("has each record taken once despite refusals, within its buffer and the service's limits") {
       forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(150)))) { seed =>
