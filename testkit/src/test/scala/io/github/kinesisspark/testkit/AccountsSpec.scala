@@ -39,9 +39,6 @@ class AccountsSpec extends ServerSpec {
   private lazy val other   = connect("AKIDOTHER", "other")
   private lazy val limited = connect("AKIDLEAST", "least")
 
-  private def arnOf(stream: String, account: String = Own): String =
-    s"arn:aws:kinesis:us-east-1:$account:stream/$stream"
-
   private def share(arn: String, actions: String*): Unit = {
     await(own.putResourcePolicy { (b: PutResourcePolicyRequest.Builder) =>
       b.resourceARN(arn)

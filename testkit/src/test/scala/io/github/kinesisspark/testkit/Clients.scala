@@ -87,6 +87,20 @@ object Clients {
       ()
     }
 
+    /** The ARN of a new consumer. */
+    def register(streamArn: String, name: String = "reader"): String = await(
+      client.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
+        b.streamARN(streamArn).consumerName(name); ()
+      }
+    ).consumer.consumerARN
+
+    def deregister(consumerArn: String): Unit = {
+      await(client.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) =>
+        b.consumerARN(consumerArn); ()
+      })
+      ()
+    }
+
     def put(stream: String, key: String, data: String): PutRecordResponse = await(
       client.putRecord { (b: PutRecordRequest.Builder) =>
         b.streamName(stream).partitionKey(key).data(SdkBytes.fromUtf8String(data)); ()

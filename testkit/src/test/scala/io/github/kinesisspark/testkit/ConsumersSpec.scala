@@ -17,17 +17,10 @@ class ConsumersSpec extends ServerSpec {
       control = ControlPlane(consumersKeepStream = true)
     )
 
-  private def arnOf(stream: String): String = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
-
   private def register(stream: String, name: String): Consumer =
     await(kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
       b.streamARN(arnOf(stream)).consumerName(name); ()
     }).consumer
-
-  private def deregister(arn: String): Unit = {
-    await(kinesis.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) => b.consumerARN(arn); () })
-    ()
-  }
 
   private def describe(stream: String, name: String): ConsumerDescription =
     await(kinesis.describeStreamConsumer { (b: DescribeStreamConsumerRequest.Builder) =>
@@ -41,12 +34,12 @@ class ConsumersSpec extends ServerSpec {
     first.consumerStatus shouldBe ConsumerStatus.CREATING
     clock.advance(Duration.ofSeconds(4))
     describe(stream, "reader").consumerStatus shouldBe ConsumerStatus.ACTIVE
-    deregister(first.consumerARN)
+    kinesis.deregister(first.consumerARN)
     describe(stream, "reader").consumerStatus shouldBe ConsumerStatus.DELETING
     a[ResourceInUseException] should be thrownBy register(stream, "reader")
     clock.advance(Duration.ofSeconds(2))
     a[ResourceNotFoundException] should be thrownBy describe(stream, "reader")
-    a[ResourceNotFoundException] should be thrownBy deregister(first.consumerARN)
+    a[ResourceNotFoundException] should be thrownBy kinesis.deregister(first.consumerARN)
     register(stream, "reader").consumerARN should not be first.consumerARN
   }
 
@@ -69,9 +62,7 @@ class ConsumersSpec extends ServerSpec {
     }
     clock.advance(Duration.ofSeconds(4))
     (the[LimitExceededException] thrownBy register(stream, "c-20")).awsErrorDetails.errorMessage should include("20")
-    await(
-      kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
-    ).streamDescriptionSummary.consumerCount shouldBe 20
+    summary(stream).consumerCount shouldBe 20
   }
 
   it("a stream with registered consumers is deleted only with EnforceConsumerDeletion") {
@@ -134,12 +125,7 @@ class ConsumersSpec extends ServerSpec {
     )
     lazy val kinesis = closing(client(closing(lagging).endpoint))
 
-    def newStream(name: String): String                  = { lagging.streams.createStream(name, 1); arnOf(name) }
-    def register(arn: String): String                    = registerNamed(arn, "reader")
-    def registerNamed(arn: String, name: String): String =
-      await(kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-        b.streamARN(arn).consumerName(name); ()
-      }).consumer.consumerARN
+    def newStream(name: String): String       = { lagging.streams.createStream(name, 1); arnOf(name) }
     def describe(arn: String): ConsumerStatus =
       await(
         kinesis.describeStreamConsumer { (b: DescribeStreamConsumerRequest.Builder) => b.consumerARN(arn); () }
@@ -150,17 +136,13 @@ class ConsumersSpec extends ServerSpec {
       ).consumers.asScala
         .map(c => c.consumerARN -> c.consumerStatus)
         .toVector
-    def deregister(arn: String): Unit = {
-      await(kinesis.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) => b.consumerARN(arn); () })
-      ()
-    }
 
     it("does not show a new consumer at first, then as CREATING, then as ACTIVE") {
       val stream   = newStream("new")
-      val consumer = register(stream)
+      val consumer = kinesis.register(stream)
       a[ResourceNotFoundException] should be thrownBy describe(consumer)
       listed(stream) shouldBe empty
-      a[ResourceInUseException] should be thrownBy register(stream)
+      a[ResourceInUseException] should be thrownBy kinesis.register(stream)
       clock.advance(Duration.ofSeconds(1))
       describe(consumer) shouldBe ConsumerStatus.CREATING
       listed(stream) shouldBe Vector(consumer -> ConsumerStatus.CREATING)
@@ -170,14 +152,14 @@ class ConsumersSpec extends ServerSpec {
 
     it("shows a deregistered consumer as DELETING for a while after it is gone, also beside its successor") {
       val stream   = newStream("old")
-      val consumer = register(stream)
+      val consumer = kinesis.register(stream)
       clock.advance(Duration.ofSeconds(4))
-      deregister(consumer)
+      kinesis.deregister(consumer)
       describe(consumer) shouldBe ConsumerStatus.DELETING
       clock.advance(Duration.ofSeconds(2))
       a[ResourceNotFoundException] should be thrownBy describe(consumer)
       listed(stream) shouldBe Vector(consumer -> ConsumerStatus.DELETING)
-      val next = register(stream)
+      val next = kinesis.register(stream)
       clock.advance(Duration.ofSeconds(1))
       listed(stream) shouldBe Vector(consumer -> ConsumerStatus.DELETING, next -> ConsumerStatus.CREATING)
       clock.advance(Duration.ofSeconds(2))
@@ -186,8 +168,8 @@ class ConsumersSpec extends ServerSpec {
 
     it("has as many consumers as the account's limit allows") {
       val stream = newStream("full")
-      (1 to 3).foreach(i => registerNamed(stream, s"c-$i"))
-      (the[LimitExceededException] thrownBy registerNamed(stream, "c-4")).getMessage should include(
+      (1 to 3).foreach(i => kinesis.register(stream, s"c-$i"))
+      (the[LimitExceededException] thrownBy kinesis.register(stream, "c-4")).getMessage should include(
         "limit of 3 consumers"
       )
     }

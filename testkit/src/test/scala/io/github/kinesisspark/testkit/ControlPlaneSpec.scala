@@ -18,8 +18,6 @@ class ControlPlaneSpec extends SubscriptionSuite {
     control = ControlPlane(reshardsAtEnd = true, listingLag = 10.seconds)
   )
 
-  private def arnOf(stream: String): String = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
-
   private def split(stream: String): Unit = {
     await(kinesis.splitShard { (b: SplitShardRequest.Builder) =>
       b.streamName(stream).shardToSplit(shardId(0)).newStartingHashKey("1000"); ()
@@ -28,10 +26,6 @@ class ControlPlaneSpec extends SubscriptionSuite {
   }
 
   private def statusOf(stream: String): StreamStatus = summary(stream).streamStatus
-
-  private def summary(stream: String): StreamDescriptionSummary = await(
-    kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
-  ).streamDescriptionSummary
 
   /** Ids of the shards that ListShards shows, and whether they are open. */
   private def listed(stream: String): Vector[(String, Boolean)] =
@@ -127,7 +121,6 @@ class ControlPlaneSpec extends SubscriptionSuite {
       })
       clock.advance(Duration.ofSeconds(30))
     }
-    def codeOf(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
     def update(stream: String): Unit = {
       await(kinesis.updateShardCount { (b: UpdateShardCountRequest.Builder) =>
         b.streamName(stream).targetShardCount(8).scalingType(ScalingType.UNIFORM_SCALING); ()

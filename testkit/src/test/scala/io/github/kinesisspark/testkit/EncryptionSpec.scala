@@ -31,12 +31,6 @@ class EncryptionSpec extends SubscriptionSuite {
 
   private def active(): Unit = clock.advance(Duration.ofSeconds(3))
 
-  private def summary(stream: String): StreamDescriptionSummary = await(
-    kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
-  ).streamDescriptionSummary
-
-  private def codeOf(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
-
   it("a stream is UPDATING after StartStreamEncryption, and shows its type and key until StopStreamEncryption") {
     val stream = newStream(1)
     summary(stream).encryptionType shouldBe EncryptionType.NONE

@@ -18,11 +18,8 @@ class EnhancedMonitoringSpec extends ServerSpec {
       b.streamName(stream).shardLevelMetricsWithStrings(names.asJava); ()
     })
 
-  private def shown(stream: String): Seq[String] = await(
-    kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
-  ).streamDescriptionSummary.enhancedMonitoring.asScala.toSeq.flatMap(_.shardLevelMetricsAsStrings.asScala)
-
-  private def codeOf(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
+  private def shown(stream: String): Seq[String] =
+    summary(stream).enhancedMonitoring.asScala.toSeq.flatMap(_.shardLevelMetricsAsStrings.asScala)
 
   it("metrics are added and removed, and each answer says which there were and will be") {
     val stream = newStream(1)

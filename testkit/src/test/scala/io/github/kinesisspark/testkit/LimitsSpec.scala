@@ -79,7 +79,7 @@ class LimitsSpec extends ServerSpec {
   it(
     "each stream answers 20 DescribeStreamConsumer, and 5 ListStreamConsumers and DeregisterStreamConsumer, per second"
   ) {
-    val streams = Vector.fill(2)(s"arn:aws:kinesis:us-east-1:000000000000:stream/${newStream(1)}")
+    val streams = Vector.fill(2)(arnOf(newStream(1)))
     val calls   = Seq[(Int, String => CompletableFuture[_])](
       20 -> (arn =>
         kinesis.describeStreamConsumer { (b: DescribeStreamConsumerRequest.Builder) =>

@@ -69,9 +69,7 @@ class RealisticProfileSpec extends ServerSpec {
     pass(300)
     sdk.shards(stream) should have size 3
 
-    val consumer = await(sdk.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-      b.streamARN(s"arn:aws:kinesis:us-east-1:$own:stream/$stream").consumerName("reader"); ()
-    }).consumer.consumerARN
+    val consumer = sdk.register(arnOf(stream))
     a[ResourceNotFoundException] should be thrownBy statusOf(consumer)
     pass(100)
     statusOf(consumer) shouldBe ConsumerStatus.CREATING

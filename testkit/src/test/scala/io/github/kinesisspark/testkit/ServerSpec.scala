@@ -3,6 +3,11 @@ package io.github.kinesisspark.testkit
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.services.kinesis.model.{
+  DescribeStreamSummaryRequest,
+  KinesisException,
+  StreamDescriptionSummary
+}
 
 import scala.collection.mutable
 
@@ -31,6 +36,16 @@ abstract class ServerSpec extends AnyFunSpec with Matchers with BeforeAndAfterAl
   }
 
   protected def shardId(index: Int): String = model.ShardInfo.id(index)
+
+  protected def arnOf(stream: String, account: String = config.accountId): String =
+    s"arn:aws:kinesis:us-east-1:$account:stream/$stream"
+
+  protected def summary(stream: String): StreamDescriptionSummary = await(
+    kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
+  ).streamDescriptionSummary
+
+  /** The error code with which a call of the SDK fails. */
+  protected def codeOf(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
 
   override protected def afterAll(): Unit = {
     clients.foreach(_.close())

@@ -68,10 +68,7 @@ class SignatureSpec extends SubscriptionSuite {
       signed.put(stream, "key", "data ü")
       signed.readAll(stream, shardId(0)) shouldBe Vector("data ü")
       if (protocol == Protocol.HTTP2) {
-        val arn = await(signed.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-          b.streamARN(s"arn:aws:kinesis:us-east-1:$ownId:stream/$stream").consumerName("reader"); ()
-        }).consumer.consumerARN
-        val subscriber = new Subscriber(signed, arn, shardId(0), Subscriber.trimHorizon, 1)
+        val subscriber = new Subscriber(signed, signed.register(arnOf(stream)), shardId(0), Subscriber.trimHorizon, 1)
         subscriber.event().records.asScala.map(_.data.asUtf8String) shouldBe Vector("data ü")
         subscriber.cancel()
       }

@@ -13,10 +13,6 @@ class StreamsSpec extends ServerSpec {
   override protected def config: KinesisServerConfig =
     KinesisServerConfig(shardLimit = 50, createDelay = 5.seconds, updateDelay = 3.seconds, deleteDelay = 2.seconds)
 
-  private def summary(stream: String): StreamDescriptionSummary = await(
-    kinesis.describeStreamSummary { (b: DescribeStreamSummaryRequest.Builder) => b.streamName(stream); () }
-  ).streamDescriptionSummary
-
   private def activeStream(shards: Int): String = {
     val name = newStream(shards)
     clock.advance(Duration.ofSeconds(5))
@@ -49,23 +45,20 @@ class StreamsSpec extends ServerSpec {
   it("a stream with a taken or malformed name, no shards, or more than the account allows is refused") {
     val stream = activeStream(1)
     a[ResourceInUseException] should be thrownBy kinesis.create(stream, 1)
-    (the[KinesisException] thrownBy kinesis.create(
-      "no spaces",
-      1
-    )).awsErrorDetails.errorCode shouldBe "ValidationException"
-    (the[KinesisException] thrownBy kinesis.create("none", 0)).awsErrorDetails.errorCode shouldBe "ValidationException"
+    codeOf(kinesis.create("no spaces", 1)) shouldBe "ValidationException"
+    codeOf(kinesis.create("none", 0)) shouldBe "ValidationException"
     val over = the[LimitExceededException] thrownBy kinesis.create("wide", 51)
     over.awsErrorDetails.errorMessage should include("Limit: 50")
   }
 
   it("a direct call with a malformed name, without shards or to a closed shard is refused") {
-    def codeOf(call: => Any): String = (the[model.ServiceException] thrownBy call).error.code
-    codeOf(server.streams.createStream("no spaces", 1)) shouldBe "ValidationException"
-    codeOf(server.streams.createStream("none", 0)) shouldBe "ValidationException"
+    def errorOf(call: => Any): String = (the[model.ServiceException] thrownBy call).error.code
+    errorOf(server.streams.createStream("no spaces", 1)) shouldBe "ValidationException"
+    errorOf(server.streams.createStream("none", 0)) shouldBe "ValidationException"
     val stream = activeStream(1)
     server.streams.split(stream, shardId(0))
-    codeOf(server.streams.putInto(stream, shardId(0), "k", Array.empty[Byte])) shouldBe "InvalidArgumentException"
-    codeOf(server.streams.putInto(stream, shardId(9), "k", Array.empty[Byte])) shouldBe "ResourceNotFoundException"
+    errorOf(server.streams.putInto(stream, shardId(0), "k", Array.empty[Byte])) shouldBe "InvalidArgumentException"
+    errorOf(server.streams.putInto(stream, shardId(9), "k", Array.empty[Byte])) shouldBe "ResourceNotFoundException"
     server.streams.recordCount(stream) shouldBe 0
     server.streams.putInto(stream, shardId(2), "k", Array.empty[Byte]).shardId shouldBe shardId(2)
   }
@@ -153,8 +146,7 @@ class StreamsSpec extends ServerSpec {
   it("UpdateMaxRecordSize lets the stream accept larger records") {
     val stream = activeStream(1)
     val large  = "x" * (2 * 1024 * 1024)
-    (the[KinesisException] thrownBy kinesis.put(stream, "k", large)).awsErrorDetails.errorCode shouldBe
-      "ValidationException"
+    codeOf(kinesis.put(stream, "k", large)) shouldBe "ValidationException"
     await(kinesis.updateMaxRecordSize { (b: UpdateMaxRecordSizeRequest.Builder) =>
       b.streamARN(summary(stream).streamARN).maxRecordSizeInKiB(10240); ()
     })

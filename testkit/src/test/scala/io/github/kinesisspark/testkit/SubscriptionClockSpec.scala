@@ -1,7 +1,6 @@
 package io.github.kinesisspark.testkit
 
 import software.amazon.awssdk.http.Protocol
-import software.amazon.awssdk.services.kinesis.model.RegisterStreamConsumerRequest
 
 import java.time.Duration
 import scala.concurrent.duration._
@@ -15,10 +14,7 @@ class SubscriptionClockSpec extends ServerSpec {
     val running = closing(KinesisServer.start(KinesisServerConfig(clock = clock, subscriptions = settings)))
     val sdk     = closing(client(running.endpoint, Protocol.HTTP2))
     running.streams.createStream("events", 1)
-    val arn = await(sdk.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-      b.streamARN("arn:aws:kinesis:us-east-1:000000000000:stream/events").consumerName("reader"); ()
-    }).consumer.consumerARN
-    new Subscriber(sdk, arn, shardId(0), latest).opened()
+    new Subscriber(sdk, sdk.register(arnOf("events")), shardId(0), latest).opened()
   }
 
   it("subscriptions on the system clock receive heartbeats and complete by themselves") {

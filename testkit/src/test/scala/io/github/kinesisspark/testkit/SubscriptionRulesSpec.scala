@@ -67,7 +67,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
       val arn    = consumer(stream)
       subscribe(arn).failure() shouldBe a[ResourceInUseException]
       clock.advance(Duration.ofSeconds(4))
-      deregister(arn)
+      kinesis.deregister(arn)
       subscribe(arn).failure() shouldBe a[ResourceInUseException]
       clock.advance(Duration.ofSeconds(2))
       subscribe(arn).failure() shouldBe a[ResourceNotFoundException]
@@ -105,7 +105,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
     it("ends with an error if its consumer is deleted") {
       val arn = activeConsumer(newStream(1))
       val sub = subscribe(arn, latest).opened()
-      deregister(arn)
+      kinesis.deregister(arn)
       sub.failure() shouldBe a[ResourceNotFoundException]
       eventually(liveOf(arn) shouldBe empty)
     }
@@ -128,11 +128,7 @@ class SubscriptionRulesSpec extends SubscriptionSuite {
 
     def prepared(stream: String): String = {
       limited.streams.createStream(stream, 2)
-      await(
-        sdk.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-          b.streamARN(s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream").consumerName("reader"); ()
-        }
-      ).consumer.consumerARN
+      sdk.register(arnOf(stream))
     }
 
     it("allow one call per second") {

@@ -3,7 +3,7 @@ package io.github.kinesisspark.testkit
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.http.Protocol
-import software.amazon.awssdk.services.kinesis.model._
+import software.amazon.awssdk.services.kinesis.model.StartingPosition
 
 /** A suite about subscriptions: clients that speak HTTP/2, and consumers to subscribe for. */
 abstract class SubscriptionSuite extends ServerSpec with Eventually {
@@ -13,16 +13,7 @@ abstract class SubscriptionSuite extends ServerSpec with Eventually {
 
   protected lazy val h2c = closing(client(server.endpoint, Protocol.HTTP2))
 
-  protected def consumer(stream: String, name: String = "reader"): String = await(
-    kinesis.registerStreamConsumer { (b: RegisterStreamConsumerRequest.Builder) =>
-      b.streamARN(s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream").consumerName(name); ()
-    }
-  ).consumer.consumerARN
-
-  protected def deregister(arn: String): Unit = {
-    await(kinesis.deregisterStreamConsumer { (b: DeregisterStreamConsumerRequest.Builder) => b.consumerARN(arn); () })
-    ()
-  }
+  protected def consumer(stream: String, name: String = "reader"): String = kinesis.register(arnOf(stream), name)
 
   protected def subscribe(
       arn: String,

@@ -8,8 +8,6 @@ import scala.jdk.CollectionConverters._
 class TagsSpec extends ServerSpec {
   import Clients._
 
-  private def arnOf(stream: String): String = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
-
   private def tag(arn: String, tags: (String, String)*): Unit = {
     await(kinesis.tagResource { (b: TagResourceRequest.Builder) => b.resourceARN(arn).tags(tags.toMap.asJava); () })
     ()
@@ -69,10 +67,7 @@ class TagsSpec extends ServerSpec {
     tag(arnOf(stream), (1 to 50).map(i => s"key-$i" -> ""): _*)
     an[InvalidArgumentException] should be thrownBy tag(arnOf(stream), "one" -> "more")
     tag(arnOf(stream), "key-1" -> "changed")
-    (the[KinesisException] thrownBy tag(
-      arnOf(stream),
-      "" -> "x"
-    )).awsErrorDetails.errorCode shouldBe "ValidationException"
+    codeOf(tag(arnOf(stream), "" -> "x")) shouldBe "ValidationException"
     a[ResourceNotFoundException] should be thrownBy tag(arnOf("nobody"), "a" -> "b")
     a[ResourceNotFoundException] should be thrownBy tag(s"${arnOf(stream)}/consumer/nobody:1", "a" -> "b")
   }

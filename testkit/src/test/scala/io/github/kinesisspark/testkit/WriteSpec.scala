@@ -16,8 +16,6 @@ class WriteSpec extends ServerSpec {
       )
     )
 
-  private def errorCode(call: => Any): String = (the[KinesisException] thrownBy call).awsErrorDetails.errorCode
-
   it("a record goes to the shard of its partition key's hash or of its explicit hash key") {
     val stream = newStream(4)
     Seq("a", "b", "c", "d", "e", "f").foreach { key =>
@@ -79,14 +77,14 @@ class WriteSpec extends ServerSpec {
   it("requests beyond a limit, with invalid keys or to a missing stream are refused and store nothing") {
     val stream = newStream(1)
     val half   = "x" * (512 * 1024)
-    errorCode(kinesis.putAll(stream, Vector.fill(501)("k" -> "d"))) shouldBe "ValidationException"
-    errorCode(kinesis.putAll(stream, Vector.empty)) shouldBe "ValidationException"
-    errorCode(kinesis.putAll(stream, Vector.fill(21)("k" -> half))) shouldBe "InvalidArgumentException"
-    errorCode(kinesis.put(stream, "k", half * 2)) shouldBe "ValidationException"
-    errorCode(put(stream, "")) shouldBe "ValidationException"
-    errorCode(put(stream, "k" * 257)) shouldBe "ValidationException"
-    errorCode(put(stream, "k", b => { b.explicitHashKey("-1"); () })) shouldBe "InvalidArgumentException"
-    errorCode(put("nobody", "k")) shouldBe "ResourceNotFoundException"
+    codeOf(kinesis.putAll(stream, Vector.fill(501)("k" -> "d"))) shouldBe "ValidationException"
+    codeOf(kinesis.putAll(stream, Vector.empty)) shouldBe "ValidationException"
+    codeOf(kinesis.putAll(stream, Vector.fill(21)("k" -> half))) shouldBe "InvalidArgumentException"
+    codeOf(kinesis.put(stream, "k", half * 2)) shouldBe "ValidationException"
+    codeOf(put(stream, "")) shouldBe "ValidationException"
+    codeOf(put(stream, "k" * 257)) shouldBe "ValidationException"
+    codeOf(put(stream, "k", b => { b.explicitHashKey("-1"); () })) shouldBe "InvalidArgumentException"
+    codeOf(put("nobody", "k")) shouldBe "ResourceNotFoundException"
     server.streams.recordCount(stream) shouldBe 0
   }
 

@@ -123,9 +123,8 @@ class WireSpec extends ServerSpec {
   describe("A subscription") {
     def subscribe(format: WireFormat): (String, RawSubscriptions.Live) = {
       val stream   = newStream(1)
-      val arn      = s"arn:aws:kinesis:us-east-1:000000000000:stream/$stream"
       val consumer =
-        read(call("RegisterStreamConsumer", s"""{"StreamARN":"$arn","ConsumerName":"reader"}"""))
+        read(call("RegisterStreamConsumer", s"""{"StreamARN":"${arnOf(stream)}","ConsumerName":"reader"}"""))
           .at("/Consumer/ConsumerARN")
           .asText
       server.streams.put(stream, "key", "hello")
