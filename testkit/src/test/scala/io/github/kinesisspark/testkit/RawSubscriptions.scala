@@ -5,11 +5,9 @@ import software.amazon.eventstream.Message
 import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.ByteBuffer
-import java.security.KeyStore
 import java.security.cert.Certificate
 import java.util
 import java.util.concurrent.{Flow, LinkedBlockingQueue, TimeUnit}
-import javax.net.ssl.{SSLContext, TrustManagerFactory}
 import scala.annotation.tailrec
 
 /** Subscriptions without an SDK, over TLS and HTTP/2, all on one connection. The SDK's client takes 2 MiB for each, which
@@ -17,7 +15,7 @@ import scala.annotation.tailrec
   */
 final class RawSubscriptions(endpoint: URI, trusted: Certificate) {
   private val http =
-    HttpClient.newBuilder.version(HttpClient.Version.HTTP_2).sslContext(RawSubscriptions.trusting(trusted)).build()
+    HttpClient.newBuilder.version(HttpClient.Version.HTTP_2).sslContext(ClientTls.trusting(trusted)).build()
 
   def subscribe(consumerArn: String, shardId: String): RawSubscriptions.Live = {
     val request = HttpRequest
@@ -65,16 +63,5 @@ object RawSubscriptions {
         split()
       }
     }
-  }
-
-  private def trusting(certificate: Certificate): SSLContext = {
-    val store = KeyStore.getInstance("PKCS12")
-    store.load(null, null)
-    store.setCertificateEntry("testkit", certificate)
-    val managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-    managers.init(store)
-    val context = SSLContext.getInstance("TLS")
-    context.init(null, managers.getTrustManagers, null)
-    context
   }
 }

@@ -9,7 +9,7 @@ import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.file.Files
 import java.security.KeyStore
 import java.security.cert.{CertificateFactory, X509Certificate}
-import javax.net.ssl.{SSLContext, SSLHandshakeException, TrustManagerFactory}
+import javax.net.ssl.{SSLContext, SSLHandshakeException}
 import scala.jdk.CollectionConverters._
 import scala.util.Using
 
@@ -22,7 +22,7 @@ class TlsCertificateSpec extends AnyFunSpec with Matchers {
     Using.resource(started(TlsSettings(priorKnowledgePort = Some(0)))) { server =>
       val file = folder.resolve("trusted.p12")
       server.writeTrustStore(file, "secret")
-      val trusting = clientTrusting(KeyStore.getInstance(file.toFile, "secret".toCharArray))
+      val trusting = client(ClientTls.trusting(KeyStore.getInstance(file.toFile, "secret".toCharArray)))
       for {
         endpoint <- Seq(server.tlsEndpoint.get, server.priorKnowledgeTlsEndpoint.get)
         host     <- Seq("localhost", "127.0.0.1")
@@ -55,22 +55,14 @@ class TlsCertificateSpec extends AnyFunSpec with Matchers {
     Using.resource(Files.newOutputStream(file))(store.store(_, http.SelfSignedCertificate.Password.toCharArray))
     val own = TlsKeyStore(file, http.SelfSignedCertificate.Password)
     Using.resource(started(TlsSettings(keyStore = Some(own)))) { server =>
-      val trusted = KeyStore.getInstance("PKCS12")
-      trusted.load(null, null)
-      trusted.setCertificateEntry("own", store.getCertificate(store.aliases.nextElement()))
-      health(clientTrusting(trusted), server.tlsEndpoint.get, "localhost") shouldBe 200
+      val trusted = ClientTls.trusting(store.getCertificate(store.aliases.nextElement()))
+      health(client(trusted), server.tlsEndpoint.get, "localhost") shouldBe 200
     }
   }
 
   private def started(tls: TlsSettings) = KinesisServer.start(KinesisServerConfig(tlsPort = Some(0), tls = tls))
 
-  private def clientTrusting(store: KeyStore): HttpClient = {
-    val managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-    managers.init(store)
-    val tls = SSLContext.getInstance("TLS")
-    tls.init(null, managers.getTrustManagers, null)
-    HttpClient.newBuilder.sslContext(tls).build()
-  }
+  private def client(tls: SSLContext): HttpClient = HttpClient.newBuilder.sslContext(tls).build()
 
   private def health(http: HttpClient, endpoint: URI, host: String): Int = http
     .send(

@@ -3,11 +3,8 @@ package io.github.kinesisspark.it.faults
 import java.net.URI
 import java.net.http.{HttpClient, HttpRequest, HttpResponse}
 import java.nio.ByteBuffer
-import java.security.KeyStore
-import java.security.cert.Certificate
 import java.util
 import java.util.concurrent.Flow
-import javax.net.ssl.{SSLContext, TrustManagerFactory}
 
 import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
@@ -18,7 +15,7 @@ import org.eclipse.jetty.server._
 import org.eclipse.jetty.util.Callback
 import software.amazon.eventstream.{HeaderValue, Message}
 
-import io.github.kinesisspark.testkit.KinesisServer
+import io.github.kinesisspark.testkit.{ClientTls, KinesisServer}
 
 /** A reverse proxy before an embedded server with a TLS port. Clients connect in cleartext, by HTTP/1.1 or HTTP/2. It does
   * what the embedded server can't: it refuses calls by their access key, and it says in a subscription what no service should.
@@ -37,7 +34,7 @@ final class KinesisProxy(
   private val target = server.tlsEndpoint.getOrElse(throw new IllegalArgumentException("the server has no TLS port"))
   private val http   = HttpClient.newBuilder
     .version(HttpClient.Version.HTTP_2)
-    .sslContext(trusting(server.tlsCertificate.get))
+    .sslContext(ClientTls.trusting(server.tlsCertificate.get))
     .build()
 
   private val jetty     = new Server()
@@ -184,16 +181,5 @@ object KinesisProxy {
 
     override def onError(failure: Throwable): Unit = callback.failed(failure)
     override def onComplete(): Unit                = response.write(true, ByteBuffer.allocate(0), callback)
-  }
-
-  private def trusting(certificate: Certificate): SSLContext = {
-    val store = KeyStore.getInstance("PKCS12")
-    store.load(null, null)
-    store.setCertificateEntry("testkit", certificate)
-    val managers = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm)
-    managers.init(store)
-    val context = SSLContext.getInstance("TLS")
-    context.init(null, managers.getTrustManagers, null)
-    context
   }
 }
