@@ -95,7 +95,7 @@ final class CredentialsFaults(override protected val mode: Mode)
         val profile = home.process(stream.name, s"echo '$keys'")
         val options = this.options(stream) - "accessKeyId" - "secretAccessKey" + ("profile" -> profile)
         val rows    = spark.range(0, 10, 1, 1).selectExpr("concat('w-', id) AS data")
-        rows.write.format("kinesis").options(options).mode("append").save()
+        save(rows, options)
         val written = (0 until 10).map(n => s"w-$n")
         val frame   = spark.readStream
           .format("kinesis")

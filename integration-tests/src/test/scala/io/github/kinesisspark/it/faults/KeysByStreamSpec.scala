@@ -103,14 +103,12 @@ final class KeysByStream(override protected val mode: Mode) extends TestkitSuite
         val Seq(owned, guest) = streams(name): @unchecked
         val rows              = spark.createDataset(Seq("a", "b", "c"))(Encoders.STRING)
         for (way <- Seq(StaticKeys, Others)) withClue(s"$way: ") {
-          rows
-            .selectExpr("value AS data", s"'$owned' AS targetStream")
-            .union(rows.selectExpr("value AS data", s"'$guest' AS targetStream"))
-            .write
-            .format("kinesis")
-            .options(general ++ credentials(way, owned, guest) + ("aggregate" -> aggregate))
-            .mode("append")
-            .save()
+          save(
+            rows
+              .selectExpr("value AS data", s"'$owned' AS targetStream")
+              .union(rows.selectExpr("value AS data", s"'$guest' AS targetStream")),
+            general ++ credentials(way, owned, guest) + ("aggregate" -> aggregate)
+          )
         }
         for ((stream, key) <- Seq(owned -> OwnerKey, guest -> GuestKey)) {
           val read = spark.read

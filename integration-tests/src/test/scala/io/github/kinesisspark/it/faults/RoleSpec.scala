@@ -133,13 +133,7 @@ final class Roles(override protected val mode: Mode) extends TestkitSuite(Roles.
       val texts_               = (1 to 10).map(n => s"w-$n")
       def rows(to: TestStream) =
         spark.createDataset(texts_)(Encoders.STRING).selectExpr("value AS data", s"'${to.name}' AS targetStream")
-      rows(own)
-        .union(rows(other))
-        .write
-        .format("kinesis")
-        .options(options(own) - "streamName" + (s"stream.${other.name}.roleArn" -> Writer))
-        .mode("append")
-        .save()
+      save(rows(own).union(rows(other)), options(own) - "streamName" + (s"stream.${other.name}.roleArn" -> Writer))
       texts(plainly(own)).sorted shouldBe texts_.sorted
       texts(backfill(other, "roleArn" -> Writer)).sorted shouldBe texts_.sorted
       val refused = intercept[Exception](plainly(other).collect())

@@ -3,7 +3,6 @@ package io.github.kinesisspark.it.faults
 import scala.concurrent.duration._
 import scala.util.Try
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions._
 import org.scalatest.tagobjects.Slow
 import software.amazon.awssdk.services.kinesis.model.UpdateMaxRecordSizeRequest
@@ -16,9 +15,6 @@ import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, Occurrence, Reset
 
 /** PutRecords calls that fail as a whole. */
 final class SinkCallsSpec extends TestkitSuite with CapturedLogs {
-  private def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
-    rows.write.format("kinesis").options(options(stream) ++ more).mode("append").save()
-
   private def once(effect: FaultEffect, stream: TestStream) =
     FaultRule(effect, Some("PutRecords"), Some(stream.name), occurrence = Occurrence.First(1))
 

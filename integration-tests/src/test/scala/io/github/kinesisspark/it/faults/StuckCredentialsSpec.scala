@@ -43,14 +43,8 @@ final class StuckCredentialsSpec extends TestkitSuite {
     .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
     .start()
 
-  private def write(options: Map[String, String]): Unit = spark
-    .range(0, 10, 1, 1)
-    .select(concat(lit("w-"), col("id")).as("data"))
-    .write
-    .format("kinesis")
-    .options(options)
-    .mode("append")
-    .save()
+  private def write(options: Map[String, String]): Unit =
+    save(spark.range(0, 10, 1, 1).select(concat(lit("w-"), col("id")).as("data")), options)
 
   /** What the first attempt of a write's task fails with. */
   private def failureOfWrite(options: Map[String, String]): Future[String] = {

@@ -35,8 +35,8 @@ final class AggregatingSinkSpec extends TestkitSuite {
       when(col("id") % keys === 7, UserHashKey.toString).as("explicitHashKey")
     )
 
-  private def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
-    rows.write.format("kinesis").options(options(stream) ++ Map("aggregate" -> "true") ++ more).mode("append").save()
+  override protected def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
+    super.save(rows, stream, ("aggregate" -> "true") +: more: _*)
 
   private def written(count: Int): Vector[Shown] = (0 until count).toVector.map { n =>
     Shown(s"row-$n", s"key-${n % keys}", Option.when(n % keys == 7)(UserHashKey))

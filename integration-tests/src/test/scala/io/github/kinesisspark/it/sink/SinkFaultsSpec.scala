@@ -21,9 +21,6 @@ final class SinkFaultsSpec extends TestkitSuite {
   private def rows(count: Long): DataFrame =
     spark.range(0, count, 1, 2).select(concat(lit("row-"), col("id")).as("data"))
 
-  private def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
-    rows.write.format("kinesis").options(options(stream) ++ more).mode("append").save()
-
   private def fault(stream: TestStream, effect: FaultEffect, when: Occurrence, shard: Option[String] = None) =
     FaultRule(effect, Some("PutRecords"), Some(stream.name), shard, when)
 
@@ -161,7 +158,7 @@ final class SmallCallsSpec extends TestkitSuite(KinesisServerConfig(putRecordsBy
   it("large records are sent in smaller calls after a call above 5 MiB was refused") {
     val stream = newStream(shards = 2)
     val rows   = spark.range(0, 40, 1, 1).select(rpad(col("id").cast("string"), 900_000, "x").as("data"))
-    rows.write.format("kinesis").options(options(stream)).mode("append").save()
+    save(rows, stream)
     Written.texts(stream).map(_.takeWhile(_ != 'x').toInt).sorted shouldBe (0 until 40)
   }
 }
@@ -172,20 +169,13 @@ final class ThrottledShardsSpec extends TestkitSuite(KinesisServerConfig(enforce
     val stream = newStream(shards = 4)
     val skewed = when(col("id") % 4 < 3, "the same").otherwise(col("id").cast("string"))
     val rows = spark.range(0, 12_000, 1, 2).select(concat(lit("row-"), col("id")).as("data"), skewed.as("partitionKey"))
-    rows.write.format("kinesis").options(options(stream)).mode("append").save()
+    save(rows, stream)
     Written.texts(stream).sorted shouldBe (0 until 12_000).map(n => s"row-$n").sorted
   }
 
   it("a throttled shard is retried with backoff, in fewer than 100 calls for 6,000 records") {
     val stream = newStream(shards = 1)
-    spark
-      .range(0, 6000, 1, 1)
-      .select(col("id").cast("string").as("data"))
-      .write
-      .format("kinesis")
-      .options(options(stream))
-      .mode("append")
-      .save()
+    save(spark.range(0, 6000, 1, 1).select(col("id").cast("string").as("data")), stream)
     Written.texts(stream).size shouldBe 6000
     // 12 full ones at first, and some 4 a second for 5 seconds.
     kinesis.calls.count("PutRecords", stream.name) should be < 100L

@@ -15,17 +15,13 @@ final class SinkRegionsSpec extends TestkitSuite(SinkRegionsSpec.in("us-east-1")
     Using.resource(KinesisServer.start(SinkRegionsSpec.in("eu-west-1"))) { server =>
       server.streams.createStream("there", 1)
       val there = s"arn:aws:kinesis:eu-west-1:${SinkRegionsSpec.AccountId}:stream/there"
-      spark
+      val rows  = spark
         .range(0, 10, 1, 1)
         .select(
           concat(lit("row-"), col("id")).as("data"),
           when(col("id") >= 4, there).as("targetStream")
         )
-        .write
-        .format("kinesis")
-        .options(options(here) + (s"stream.$there.endpoint" -> server.endpoint.toString))
-        .mode("append")
-        .save()
+      save(rows, here, s"stream.$there.endpoint" -> server.endpoint.toString)
       Written.texts(here) should have size 4
       server.streams.recordCount("there") shouldBe 6
     }

@@ -20,9 +20,6 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
 
   private def numbered(count: Long, tasks: Int = 3): DataFrame = spark.range(0, count, 1, tasks).toDF()
 
-  private def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
-    rows.write.format("kinesis").options(options(stream) ++ more).mode("append").save()
-
   private val text: Column = concat(lit("row-"), col("id")).as("data")
 
   describe("a batch write") {
@@ -63,13 +60,7 @@ final class SinkScenarios(target: KinesisTarget) extends SourceSuite(target.serv
 
     it("writes to a stream given by ARN") {
       val stream = newStream(shards = 1)
-      numbered(10)
-        .select(text)
-        .write
-        .format("kinesis")
-        .options(options(stream) - "streamName" + ("streamArn" -> stream.arn()))
-        .mode("append")
-        .save()
+      save(numbered(10).select(text), options(stream) - "streamName" + ("streamArn" -> stream.arn()))
       Written.texts(stream) should have size 10
     }
 

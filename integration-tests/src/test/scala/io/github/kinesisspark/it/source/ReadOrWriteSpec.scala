@@ -20,9 +20,6 @@ class ReadOrWriteSpec extends TestkitSuite {
     finally spark.sql("DROP TABLE orders"): Unit
   }
 
-  private def save(rows: DataFrame, to: TestStream): Unit =
-    rows.write.format("kinesis").options(options(to)).mode("append").save()
-
   private def writing(rows: DataFrame, to: TestStream, expected: Seq[String]): Unit = {
     val query = rows.writeStream
       .format("kinesis")

@@ -245,15 +245,7 @@ final class SecretsSpec extends TestkitSuite with CapturedLogs {
     query
   }
 
-  private def save(to: Map[String, String]): Unit =
-    spark
-      .range(10)
-      .selectExpr("string(id) AS data")
-      .write
-      .format("kinesis")
-      .options(to)
-      .mode("append")
-      .save()
+  private def save(to: Map[String, String]): Unit = save(spark.range(10).selectExpr("string(id) AS data"), to)
 
   private def page(path: String): String = get(s"${spark.sparkContext.uiWebUrl.get}/$path")
   private def rest(path: String): String =

@@ -117,6 +117,12 @@ abstract class SourceSuite(start: => KinesisService)
       .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON") ++ mode.options ++ more)
       .load()
 
+  protected def save(rows: DataFrame, stream: TestStream, more: (String, String)*): Unit =
+    save(rows, options(stream) ++ more)
+
+  protected def save(rows: DataFrame, options: Map[String, String]): Unit =
+    rows.write.format("kinesis").options(options).mode("append").save()
+
   protected def texts(batch: DataFrame): Seq[String] =
     batch.selectExpr("cast(data as string)").collect().iterator.map(_.getString(0)).toSeq
 
