@@ -25,13 +25,11 @@ final class Backpressure(override protected val mode: Mode) extends TestkitSuite
   override def suiteName: String = s"Backpressure by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  private val reading = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-
   private def sent(stream: TestStream): Sent = {
     val live = kinesis.subscriptions.live.filter(_.stream == stream.name)
     val read = kinesis.calls.recent.filter(c => c.action == "GetRecords" && c.stream.contains(stream.name))
     Sent(
-      kinesis.calls.count(reading, stream.name),
+      kinesis.calls.count(mode.readCall, stream.name),
       live.map(_.events).sum,
       live.map(_.records).sum + read.map(_.records.toLong).sum
     )

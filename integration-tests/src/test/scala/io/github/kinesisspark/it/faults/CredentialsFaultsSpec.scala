@@ -21,8 +21,6 @@ final class CredentialsFaults(override protected val mode: Mode)
   override def suiteName: String = s"Credentials faults by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  private val reading = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-
   describe("a query whose credentials are rotated in its middle") {
     it("reads on with the new key after the service has refused the old one, every record once and in order") {
       RotatingCredentials.current = "key-1"
@@ -35,7 +33,7 @@ final class CredentialsFaults(override protected val mode: Mode)
             refusals.incrementAndGet()
             Some("ExpiredTokenException")
           case KinesisProxy.Call(action, "key-2") =>
-            if (action == reading) taken.incrementAndGet()
+            if (action == mode.readCall) taken.incrementAndGet()
             None
           case _ => None
         }
@@ -72,15 +70,15 @@ final class CredentialsFaults(override protected val mode: Mode)
     it("fails with an error that says so when no new key comes") {
       val proxy = new KinesisProxy(
         kinesis,
-        refuse = call => Option.when(call.action == reading)("ExpiredTokenException")
+        refuse = call => Option.when(call.action == mode.readCall)("ExpiredTokenException")
       )
       try {
         val stream = newStream(shards = 1)
         // Nobody waits here for the default of 15 minutes.
         val options = Seq("endpoint" -> proxy.endpoint.toString, "maxRetryDuration" -> "10s")
         val failure = failureOf(start(stream, checkpoint(), new BatchLog, options: _*))
-        failure.getMessage should (include("KINESIS_CREDENTIALS_EXPIRED") and include(reading) and include(stream.name))
-        failure.getMessage should (include("roleArn") and include("credentialsProvider"))
+        failure.getMessage should (include("KINESIS_CREDENTIALS_EXPIRED") and include(mode.readCall))
+        failure.getMessage should (include(stream.name) and include("roleArn") and include("credentialsProvider"))
       } finally proxy.close()
     }
   }

@@ -19,8 +19,6 @@ final class EndpointFaults(override protected val mode: Mode)
   override def suiteName: String = s"Endpoint faults by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  private val reading = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-
   private def failureAt(endpoint: String): String = {
     val stream = newStream(shards = 1)
     val query  = start(stream, checkpoint(), new BatchLog, "endpoint" -> endpoint)
@@ -55,12 +53,12 @@ final class EndpointFaults(override protected val mode: Mode)
       val stream = newStream(shards = 1)
       val skewed =
         ServiceCode("InvalidSignatureException", "Signature expired: 20260101T000000Z is now earlier than ...")
-      underFault(FaultRule(skewed, Some(reading), Some(stream.name))) {
+      underFault(FaultRule(skewed, Some(mode.readCall), Some(stream.name))) {
         // Nobody waits here for the default of 15 minutes.
         val query   = start(stream, checkpoint(), new BatchLog, "maxRetryDuration" -> "10s")
         val message = failureOf(query).getMessage
         message should (include("KINESIS_CLOCK_SKEW") and include("clock") and include("NTP"))
-        message should (include(reading) and include(stream.onlyShard().shardId))
+        message should (include(mode.readCall) and include(stream.onlyShard().shardId))
       }
     }
   }
@@ -77,7 +75,7 @@ final class EndpointFaults(override protected val mode: Mode)
       running(load(stream), checkpoint())(log.add) { query =>
         val first = put(stream, "first", 50)
         eventually(log.texts.sorted shouldBe first.sorted)
-        underFault(FaultRule(skewed, Some(reading), Some(stream.name), occurrence = Occurrence.First(2))) {
+        underFault(FaultRule(skewed, Some(mode.readCall), Some(stream.name), occurrence = Occurrence.First(2))) {
           serverClock.advance(java.time.Duration.ofHours(1))
           // A subscription is over by then; an iterator has expired.
           eventually(kinesis.faults.hits shouldBe 2L)
@@ -94,7 +92,7 @@ final class EndpointFaults(override protected val mode: Mode)
       val log    = new BatchLog
       val rules  = Seq(HttpStatus(500), HttpStatus(503), Reset(ResetPoint.BeforeCall)).zipWithIndex.map {
         case (effect, n) =>
-          FaultRule(effect, Some(reading), Some(stream.name), occurrence = Occurrence.Every(3 + n))
+          FaultRule(effect, Some(mode.readCall), Some(stream.name), occurrence = Occurrence.Every(3 + n))
       }
       underFault(rules: _*) {
         val first = put(stream, "first", 200)

@@ -26,8 +26,6 @@ final class Roles(override protected val mode: Mode) extends TestkitSuite(Roles.
   private val bundle = Files.createTempFile("ca-", ".pem")
   kinesis.writeCertificate(bundle)
 
-  private val reading = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-
   override protected def options(stream: TestStream): Map[String, String] = super.options(stream) ++ Map(
     "endpoint"    -> kinesis.tlsEndpoint.get.toString,
     "stsEndpoint" -> kinesis.tlsEndpoint.get.toString,
@@ -62,7 +60,7 @@ final class Roles(override protected val mode: Mode) extends TestkitSuite(Roles.
         // The session of the records so far has ended, and calls are made with another.
         eventually {
           kinesis.calls.recent.exists { call =>
-            call.action == reading && call.status == 200 && call.at > read + SessionLife.toMillis
+            call.action == mode.readCall && call.status == 200 && call.at > read + SessionLife.toMillis
           } shouldBe true
         }
         val second = put(stream, "second", 50)

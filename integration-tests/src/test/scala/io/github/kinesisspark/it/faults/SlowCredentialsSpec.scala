@@ -115,11 +115,10 @@ final class SlowCredentials(override protected val mode: Mode)
     val stream = newStream(shards = 2)
     val log    = new BatchLog
     val first  = put(stream, "first", 40)
-    val call   = if (isFanOut) "SubscribeToShard" else "GetRecords"
     running(load(stream), checkpoint())(log.add) { query =>
       eventually(log.rows.size shouldBe 40)
       val expired = FaultEffect.ServiceCode("ExpiredTokenException")
-      underFault(FaultRule(expired, Some(call), Some(stream.name), occurrence = Occurrence.First(3))) {
+      underFault(FaultRule(expired, Some(mode.readCall), Some(stream.name), occurrence = Occurrence.First(3))) {
         endLives(isSubscribed(stream, 2))
         eventually(kinesis.faults.hits shouldBe 3L)
         val second = put(stream, "second", 40)

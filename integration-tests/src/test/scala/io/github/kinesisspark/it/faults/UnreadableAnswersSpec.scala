@@ -21,10 +21,7 @@ final class UnreadableAnswers(override protected val mode: Mode) extends Testkit
   override def suiteName: String = s"Unreadable answers by $mode"
   override def suiteId: String   = s"${getClass.getName}-$mode"
 
-  private val (call, damage) = mode match {
-    case Mode.Polling => ("GetRecords", GarbageBody)
-    case Mode.FanOut  => ("SubscribeToShard", CorruptFrame)
-  }
+  private val damage = if (mode == Mode.Polling) GarbageBody else CorruptFrame
 
   describe("a query that can't read a shard past a position") {
     it("counts the failed calls, fails with shard and position, and loses nothing once the answers are sound again") {
@@ -68,7 +65,7 @@ final class UnreadableAnswers(override protected val mode: Mode) extends Testkit
   private def untilFailed(stream: TestStream, log: BatchLog, at: Path, count: Int): String = {
     val query = start(stream, at, log, "maxRetryDuration" -> "15s")
     eventually(log.rows.size shouldBe count)
-    underFault(FaultRule(damage, Some(call), Some(stream.name))) {
+    underFault(FaultRule(damage, Some(mode.readCall), Some(stream.name))) {
       stream.openShards().foreach(shard => stream.putAt(TestStream.startingHash(shard), unread(shard)))
       eventually(query.lastProgress.sources.head.metrics.get(failedCalls).toLong should be > 0L)
       failureOf(query).getMessage

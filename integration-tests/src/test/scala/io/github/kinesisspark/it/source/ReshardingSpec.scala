@@ -381,19 +381,20 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
   }
 
   describe("a shard that passes retention while the query runs") {
+    val throttled = ServiceCode(
+      if (mode == Mode.Polling) "ProvisionedThroughputExceededException" else "LimitExceededException"
+    )
+
     it("unread fails the query by name, or its children are read with failOnDataLoss=false") {
-      val (call, refusal) =
-        if (mode == Mode.Polling) ("GetRecords", "ProvisionedThroughputExceededException")
-        else ("SubscribeToShard", "LimitExceededException")
       for (tolerant <- Seq(false, true)) {
         val stream = newStream(shards = 1)
         val parent = stream.onlyShard().shardId
         val log    = new BatchLog
         put(stream, "lost", 20)
-        val query = underFault(FaultRule(ServiceCode(refusal), Some(call), Some(stream.name), Some(parent))) {
+        val query = underFault(FaultRule(throttled, Some(mode.readCall), Some(stream.name), Some(parent))) {
           val query = start(stream, checkpoint(), log, rarely, "failOnDataLoss" -> (!tolerant).toString)
           eventually(query.lastProgress should not be null)
-          eventually(kinesis.calls.count(call, stream.name, parent) should be > 0L)
+          eventually(kinesis.calls.count(mode.readCall, stream.name, parent) should be > 0L)
           split(stream, 0)
           clock.advance(Duration.ofHours(49))
           query
@@ -407,9 +408,6 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
     }
 
     it("before the first batch leaves a query that begins at TRIM_HORIZON with its children") {
-      val (call, refusal) =
-        if (mode == Mode.Polling) ("GetRecords", "ProvisionedThroughputExceededException")
-        else ("SubscribeToShard", "LimitExceededException")
       val stream = newStream(shards = 1)
       val parent = stream.onlyShard().shardId
       val log    = new BatchLog
@@ -417,9 +415,9 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       split(stream, 0)
       clock.advance(Duration.ofHours(23))
       val late  = put(stream, "late", 20)
-      val query = underFault(FaultRule(ServiceCode(refusal), Some(call), Some(stream.name), Some(parent))) {
+      val query = underFault(FaultRule(throttled, Some(mode.readCall), Some(stream.name), Some(parent))) {
         val query = startToEnd(stream, log, Trigger.AvailableNow())
-        eventually(kinesis.calls.count(call, stream.name, parent) should be > 0L)
+        eventually(kinesis.calls.count(mode.readCall, stream.name, parent) should be > 0L)
         clock.advance(Duration.ofHours(2))
         query
       }
@@ -497,12 +495,11 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       running(load(stream), checkpoint())(log.add) { query =>
         eventually(log.texts.sorted shouldBe first.sorted)
         val batches = log.all.size
-        val read    = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
         for (_ <- 1 to 8) {
-          val calls = kinesis.calls.count(read, stream.name)
+          val calls = kinesis.calls.count(mode.readCall, stream.name)
           clock.advance(Duration.ofHours(1))
           // Iterators have expired and subscriptions have ended; all shards are read again.
-          eventually(kinesis.calls.count(read, stream.name) should be >= calls + 2)
+          eventually(kinesis.calls.count(mode.readCall, stream.name) should be >= calls + 2)
         }
         log.all.size shouldBe batches
         val written = System.nanoTime()
@@ -524,8 +521,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val log    = new BatchLog
         val query  = start(stream, checkpoint(), log)
         put(stream, "x", count)
-        val read = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-        eventually(kinesis.calls.count(read, stream.name) should be >= 1L)
+        eventually(kinesis.calls.count(mode.readCall, stream.name) should be >= 1L)
         eventually(log.rows.size shouldBe count)
         kinesis.streams.deleteStream(stream.name)
         if (another) {

@@ -129,8 +129,6 @@ final class SeveralStreams(override protected val mode: Mode)
   }
 
   describe("a failing stream among several") {
-    val read = if (mode == Mode.Polling) "GetRecords" else "SubscribeToShard"
-
     it("does not delay the others, and is read after it recovers") {
       // Listed often, because the fourth listing is the first one that fails.
       val often         = "shardDiscoveryInterval" -> "200ms"
@@ -139,7 +137,7 @@ final class SeveralStreams(override protected val mode: Mode)
       val own           = here.put("here", 50)
       val theirs        = there.put("there", 50)
       for (effect <- Seq(ServiceCode("InternalFailure", status = 500), HttpStatus(503)))
-        far.faults.add(FaultRule(effect, Some(read), Some(there.name)))
+        far.faults.add(FaultRule(effect, Some(mode.readCall), Some(there.name)))
       far.faults.add(
         FaultRule(
           ServiceCode("LimitExceededException"),
@@ -165,7 +163,7 @@ final class SeveralStreams(override protected val mode: Mode)
     it("that is slow loses and repeats no record of any stream") {
       val (here, there) = (near(), afar())
       val log           = new BatchLog
-      far.faults.add(FaultRule(Delay(3.seconds), Some(read), Some(there.name)))
+      far.faults.add(FaultRule(Delay(3.seconds), Some(mode.readCall), Some(there.name)))
       try
         running(reading(here, there)(), checkpoint())(log.add) { _ =>
           val own    = here.put("here", 50)
@@ -178,7 +176,8 @@ final class SeveralStreams(override protected val mode: Mode)
 
     it("that is denied fails the query with its ARN") {
       val (here, there) = (near(), afar())
-      far.faults.add(FaultRule(ServiceCode("AccessDeniedException", "not authorized"), Some(read), Some(there.name)))
+      val denied        = ServiceCode("AccessDeniedException", "not authorized")
+      far.faults.add(FaultRule(denied, Some(mode.readCall), Some(there.name)))
       try {
         val failure = failureOf(started(reading(here, there)()))
         failure.getMessage should (include("KINESIS_ACCESS_DENIED") and include(there.arn) and not include here.name)
