@@ -22,10 +22,8 @@ abstract class AwkwardSuite(config: KinesisServerConfig) extends TestkitSuite(co
   protected def stream(source: TestStream, mode: Mode, more: (String, String)*): DataFrame =
     load(source, mode.options.toSeq ++ more: _*)
 
-  protected def batch(source: TestStream, mode: Mode, more: (String, String)*): DataFrame = {
-    val consumer = if (mode == Mode.FanOut) Seq("efo.consumerName" -> "batch") else Nil
-    backfill(source, mode.options.toSeq ++ consumer ++ more: _*)
-  }
+  protected def batch(source: TestStream, mode: Mode, more: (String, String)*): DataFrame =
+    backfill(source, mode.batchOptions.toSeq ++ more: _*)
 
   protected def once(log: BatchLog, expected: Seq[String]): Unit = {
     log.texts.sorted shouldBe expected.sorted

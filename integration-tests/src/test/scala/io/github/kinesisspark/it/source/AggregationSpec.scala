@@ -232,8 +232,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
   }
 
   describe("a batch read of aggregated records") {
-    def backfill(stream: TestStream, more: (String, String)*) =
-      spark.read.format("kinesis").options(options(stream) ++ mode.options ++ consumer ++ more).load()
+    def batch(stream: TestStream) = backfill(stream, mode.batchOptions.toSeq: _*)
 
     it("yields the same user records as a query, also from closed shards, without those of other shards") {
       val stream = newStream(shards = 1)
@@ -244,7 +243,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       val first            = UserRecord("first".getBytes, "key", Some(left.start))
       val other            = UserRecord("other".getBytes, "key", Some(right.start))
       val put              = putTo(stream, aggregated(Seq(first, other)), first.hashKey)
-      val rows             = backfill(stream).collect().toSeq
+      val rows             = batch(stream).collect().toSeq
       rows.map(shown(_)._1).sorted shouldBe (before.map(text) :+ "first").sorted
       rows.map(shown).filter(_._1 == "first") shouldBe Seq(
         ("first", "key", left.start.toString, put.sequenceNumber, 0L, put.shardId)
@@ -254,7 +253,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     it("applies filters and column pruning to user records") {
       val stream = newStream(shards = 2)
       putPacked(stream, users("u", 400))
-      val frame = backfill(stream)
+      val frame = batch(stream)
       val all   = frame.collect().toSeq
       val shard = all.head.getAs[String]("shardId")
       frame.where(s"shardId = '$shard'").count() shouldBe all.count(_.getAs[String]("shardId") == shard)
@@ -265,9 +264,6 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
       frame.count() shouldBe 400
     }
   }
-
-  /** Queries deregister theirs. */
-  private def consumer = if (mode == Mode.FanOut) Map("efo.consumerName" -> "batch") else Map.empty
 
   /** Puts aggregated records for the stream's shards as they are now; says how many. */
   private def putPacked(stream: TestStream, records: Seq[UserRecord]): Int = {

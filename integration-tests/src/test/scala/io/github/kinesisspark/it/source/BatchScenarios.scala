@@ -10,7 +10,7 @@ import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 
 import io.github.kinesisspark.StreamPositions
-import io.github.kinesisspark.it.{KinesisTarget, Patience, TestRun, TestStream}
+import io.github.kinesisspark.it.{KinesisTarget, Patience, TestStream}
 import io.github.kinesisspark.position.OffsetJson
 
 /** Reads ranges of streams by batch reads, AvailableNow and Trigger.Once, on every server, by polling and by fan-
@@ -22,10 +22,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
   override def suiteId: String   = s"${getClass.getName}-$target-$mode"
 
   private def backfill(stream: TestStream, more: (String, String)*): DataFrame =
-    spark.read.format("kinesis").options(options(stream) ++ mode.options ++ consumer ++ more).load()
-
-  /** Queries deregister theirs. */
-  private def consumer = if (mode == Mode.FanOut) Map("efo.consumerName" -> TestRun.named("batch")) else Map.empty
+    spark.read.format("kinesis").options(options(stream) ++ mode.batchOptions ++ more).load()
 
   /** What has nothing to do with how records come; one subscription must follow the other only after five seconds. */
   private def byPolling(text: String)(body: => Unit): Unit = if (mode == Mode.Polling) it(text)(body)
