@@ -32,11 +32,7 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
 
   private def runAvailable(frame: DataFrame, at: Path): BatchLog = {
     val log   = new BatchLog
-    val query = frame.writeStream
-      .option("checkpointLocation", at.toString)
-      .trigger(Trigger.AvailableNow())
-      .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-      .start()
+    val query = start(frame, at, Trigger.AvailableNow())(log.add)
     withClue("the query should have ended by itself: ")(query.awaitTermination(300000) shouldBe true)
     log
   }

@@ -6,7 +6,6 @@ import java.util.concurrent.ConcurrentSkipListMap
 import scala.concurrent.duration.{Duration => _, _}
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.scalatest.Suites
 import org.scalatest.tags.Slow
@@ -75,11 +74,10 @@ final class SlowTrigger(override protected val mode: Mode)
   private def reading[A](stream: TestStream, trigger: FiniteDuration)(body: (StreamingQuery, Batches) => A): A = {
     val batches = new Batches
     // A buffer that fills in seconds, as the default's does with many shards.
-    val query = load(stream, "readerBufferSize" -> "16m").writeStream
-      .trigger(Trigger.ProcessingTime(trigger.toMillis))
-      .option("checkpointLocation", checkpoint().toString)
-      .foreachBatch((batch: DataFrame, id: Long) => batches.put(id, batch.count()): Unit)
-      .start()
+    val frame = load(stream, "readerBufferSize" -> "16m")
+    val query = start(frame, checkpoint(), Trigger.ProcessingTime(trigger.toMillis)) { (batch, id) =>
+      batches.put(id, batch.count()): Unit
+    }
     try body(query, batches)
     finally {
       query.stop()

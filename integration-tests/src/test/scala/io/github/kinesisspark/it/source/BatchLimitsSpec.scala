@@ -236,11 +236,7 @@ class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
 
     for (trigger <- Seq(Trigger.AvailableNow(), once)) {
       def run(stream: TestStream, at: Path, log: BatchLog): StreamingQuery =
-        load(stream).writeStream
-          .option("checkpointLocation", at.toString)
-          .trigger(trigger)
-          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-          .start()
+        start(load(stream), at, trigger)(log.add)
       def ran(stream: TestStream, at: Path, log: BatchLog): Unit =
         run(stream, at, log).awaitTermination(180000) shouldBe true: Unit
 

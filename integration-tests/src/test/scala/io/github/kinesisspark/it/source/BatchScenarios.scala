@@ -48,7 +48,7 @@ final class BatchScenarios(target: KinesisTarget, override protected val mode: M
   private def ended(frame: DataFrame, at: java.nio.file.Path, trigger: Trigger)(
       use: (DataFrame, Long) => Unit
   ): StreamingQuery = {
-    val query = frame.writeStream.option("checkpointLocation", at.toString).trigger(trigger).foreachBatch(use).start()
+    val query = start(frame, at, trigger)(use)
     withClue("the query should have ended by itself: ")(
       query.awaitTermination(Patience.emulator.atMost.millisPart) shouldBe true
     )

@@ -5,7 +5,6 @@ import java.nio.file.{Files, Path}
 import scala.concurrent.duration._
 import scala.util.{Success, Try}
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.kinesisspark.{CapturedLogs, StreamPositions}
@@ -47,11 +46,7 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val all    = put(stream, "r", 200)
       val expire = ServiceCode("ExpiredIteratorException")
       underFault(FaultRule(expire, action = Some("GetRecords"), stream = Some(stream.name), occurrence = First(3))) {
-        val query = load(stream).writeStream
-          .option("checkpointLocation", checkpoint().toString)
-          .trigger(Trigger.AvailableNow())
-          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-          .start()
+        val query = start(load(stream), checkpoint(), Trigger.AvailableNow())(log.add)
         query.awaitTermination(Patience.emulator.atMost.millisPart) shouldBe true
       }
       log.texts.sorted shouldBe all.sorted
@@ -235,11 +230,8 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val log           = new BatchLog
       val (ended, said) = withLogs {
         val query = underFault(refused) {
-          val started = load(stream, "failOnDataLoss" -> (!tolerant).toString).writeStream
-            .option("checkpointLocation", checkpoint().toString)
-            .trigger(Trigger.AvailableNow())
-            .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-            .start()
+          val frame   = load(stream, "failOnDataLoss" -> (!tolerant).toString)
+          val started = start(frame, checkpoint(), Trigger.AvailableNow())(log.add)
           eventually {
             kinesis.calls.count("GetShardIterator", stream.name) should be >= 2L
             kinesis.faults.hits should be > 0L
@@ -313,11 +305,7 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val calls                 = kinesis.calls.count("ListShards", stream.name)
       val query                 =
         underFault(FaultRule(ServiceCode("LimitExceededException"), Some("ListShards"), occurrence = After(1))) {
-          val started = load(stream, "failOnDataLoss" -> "false").writeStream
-            .option("checkpointLocation", at.toString)
-            .trigger(Trigger.AvailableNow())
-            .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-            .start()
+          val started = start(load(stream, "failOnDataLoss" -> "false"), at, Trigger.AvailableNow())(log.add)
           eventually(kinesis.calls.count("ListShards", stream.name) should be > calls + 5)
           started
         }
@@ -385,11 +373,7 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val log           = new BatchLog
       val (first, last) = (refused(passing, after = 0), refused(staying, looks))
       underFault(first, last) {
-        val query = load(stream, "failOnDataLoss" -> "false").writeStream
-          .option("checkpointLocation", at.toString)
-          .trigger(trigger)
-          .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-          .start()
+        val query = start(load(stream, "failOnDataLoss" -> "false"), at, trigger)(log.add)
         // They have their iterators.
         eventually(kinesis.faults.list.filter(_.struck == 0) shouldBe empty)
         meanwhile.foreach(kinesis.faults.add)

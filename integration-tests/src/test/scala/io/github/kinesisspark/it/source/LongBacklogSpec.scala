@@ -35,13 +35,9 @@ final class LongBacklog(override protected val mode: Mode) extends TestkitSuite 
 
   private def readAll(stream: TestStream, options: (String, String)*): BatchLog = {
     val log   = new BatchLog
-    val query = load(stream, options: _*).writeStream
-      .option("checkpointLocation", checkpoint().toString)
-      .trigger(Trigger.AvailableNow)
-      .foreachBatch { (batch: DataFrame, id: Long) =>
-        log.add(batch.withColumn("data", expr("substring_index(cast(data as string), '.', 1)")), id)
-      }
-      .start()
+    val query = start(load(stream, options: _*), checkpoint(), Trigger.AvailableNow) { (batch, id) =>
+      log.add(batch.withColumn("data", expr("substring_index(cast(data as string), '.', 1)")), id)
+    }
     failAfter(Span(240, Seconds))(query.awaitTermination())
     inOrder(log)
     log

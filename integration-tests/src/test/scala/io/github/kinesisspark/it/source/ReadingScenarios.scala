@@ -4,7 +4,6 @@ import java.util.concurrent.ConcurrentLinkedQueue
 
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
 import org.scalatest.Suites
 import org.scalatest.time.{Seconds, Span}
@@ -162,15 +161,11 @@ final class ReadingScenarios(target: KinesisTarget, override protected val mode:
       val at     = checkpoint()
       val log    = new BatchLog
       def run()  = {
-        val query = load(stream, "maxRecordsPerTrigger" -> "100").writeStream
-          .option("checkpointLocation", at.toString)
-          .trigger(Trigger.AvailableNow)
-          .foreachBatch { (batch: DataFrame, id: Long) =>
-            log.add(batch, id)
-            // What comes meanwhile belongs to the next run.
-            put(stream, s"late-$id", 5): Unit
-          }
-          .start()
+        val query = start(load(stream, "maxRecordsPerTrigger" -> "100"), at, Trigger.AvailableNow) { (batch, id) =>
+          log.add(batch, id)
+          // What comes meanwhile belongs to the next run.
+          put(stream, s"late-$id", 5): Unit
+        }
         failAfter(Span(240, Seconds))(query.awaitTermination())
       }
       val first = put(stream, "first", 450)

@@ -362,11 +362,8 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       val log                                                   = new BatchLog
       val before                                                = put(stream, "before", 20)
       var late                                                  = Seq.empty[String]
-      def run(write: (DataFrame, Long) => Unit): StreamingQuery = load(stream, rarely).writeStream
-        .option("checkpointLocation", at.toString)
-        .trigger(Trigger.AvailableNow())
-        .foreachBatch(write)
-        .start()
+      def run(write: (DataFrame, Long) => Unit): StreamingQuery =
+        start(load(stream, rarely), at, Trigger.AvailableNow())(write)
       failureOf(run((_, _) => throw new IllegalStateException("as planned")))
       val query = run { (batch, id) =>
         if (late.isEmpty) {
@@ -416,7 +413,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       clock.advance(Duration.ofHours(23))
       val late  = put(stream, "late", 20)
       val query = underFault(FaultRule(throttled, Some(mode.readCall), Some(stream.name), Some(parent))) {
-        val query = startToEnd(stream, log, Trigger.AvailableNow())
+        val query = start(load(stream), checkpoint(), Trigger.AvailableNow())(log.add)
         eventually(kinesis.calls.count(mode.readCall, stream.name, parent) should be > 0L)
         clock.advance(Duration.ofHours(2))
         query
@@ -436,7 +433,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         val refusal       = ServiceCode("ProvisionedThroughputExceededException")
         val refused       = FaultRule(refusal, Some("GetShardIterator"), Some(stream.name), Some(parent))
         val (query, late) = underFault(refused) {
-          val query = startToEnd(stream, log, trigger, "startingPosition" -> begin)
+          val query = start(load(stream, "startingPosition" -> begin), checkpoint(), trigger)(log.add)
           eventually(kinesis.faults.hits should be > 0L)
           split(stream, 0)
           clock.advance(Duration.ofHours(49))
@@ -446,13 +443,6 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       }
 
     @nowarn("cat=deprecation") def once: Trigger = Trigger.Once()
-
-    def startToEnd(stream: TestStream, log: BatchLog, trigger: Trigger, more: (String, String)*): StreamingQuery =
-      load(stream, more: _*).writeStream
-        .option("checkpointLocation", checkpoint().toString)
-        .trigger(trigger)
-        .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-        .start()
 
     def endsWith(query: StreamingQuery, log: BatchLog, expected: Seq[String]): Unit = {
       query.awaitTermination(300000) shouldBe true

@@ -6,7 +6,7 @@ import java.util.concurrent.ConcurrentLinkedQueue
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.{DataFrame, SparkSession}
-import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException}
+import org.apache.spark.sql.streaming.{StreamingQuery, StreamingQueryException, Trigger}
 import org.scalatest.{BeforeAndAfterAll, Outcome}
 import org.scalatest.concurrent.{Eventually, TimeLimits}
 import org.scalatest.funspec.AnyFunSpec
@@ -149,6 +149,9 @@ abstract class SourceSuite(start: => KinesisService)
       .option("checkpointLocation", at.toString)
       .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
       .start()
+
+  protected def start(frame: DataFrame, at: Path, trigger: Trigger)(use: (DataFrame, Long) => Unit): StreamingQuery =
+    frame.writeStream.option("checkpointLocation", at.toString).trigger(trigger).foreachBatch(use).start()
 
   /** What the query's latest progress has of its source. */
   protected def metric(query: StreamingQuery, name: String): Long =

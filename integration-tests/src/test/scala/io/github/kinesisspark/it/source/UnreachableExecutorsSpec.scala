@@ -13,7 +13,7 @@ import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapabil
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.connector.read.{Scan, ScanBuilder}
 import org.apache.spark.sql.connector.read.streaming.MicroBatchStream
-import org.apache.spark.sql.streaming.Trigger
+import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 import org.scalatest.Suites
@@ -40,11 +40,8 @@ final class UnreachableExecutors(override protected val mode: Mode) extends Test
     .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON") ++ mode.options)
     .load()
 
-  private def start(stream: TestStream, at: Path, log: BatchLog, trigger: Trigger) = unreachable(stream).writeStream
-    .option("checkpointLocation", at.toString)
-    .trigger(trigger)
-    .foreachBatch((batch: DataFrame, id: Long) => log.add(batch, id))
-    .start()
+  private def start(stream: TestStream, at: Path, log: BatchLog, trigger: Trigger): StreamingQuery =
+    start(unreachable(stream), at, trigger)(log.add)
 
   @annotation.nowarn("cat=deprecation")
   private def once = Trigger.Once()
