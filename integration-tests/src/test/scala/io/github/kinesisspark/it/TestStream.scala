@@ -147,6 +147,13 @@ object TestStream {
   def hashOf(partitionKey: String): BigInteger =
     new BigInteger(1, MessageDigest.getInstance("MD5").digest(partitionKey.getBytes(UTF_8)))
 
+  /** Asks for all records that a shard still holds. */
+  def subscription(consumerArn: String, shardId: String): SubscribeToShardRequest = SubscribeToShardRequest.builder
+    .consumerARN(consumerArn)
+    .shardId(shardId)
+    .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
+    .build
+
   private def withoutThrough(position: Option[String], answer: GetRecordsResponse): GetRecordsResponse =
     position.map(new BigInteger(_)).fold(answer) { last =>
       val fresh = answer.records.asScala.filter(r => new BigInteger(r.sequenceNumber).compareTo(last) > 0)

@@ -19,7 +19,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.aws.ClientKind
-import io.github.kinesisspark.it.ConnectorClients
+import io.github.kinesisspark.it.{ConnectorClients, TestStream}
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig}
 
 /** Tests what subscriptions that nobody reads take from the others on their connection. */
@@ -73,12 +73,7 @@ final class HeldSubscriptionsSpec extends AnyFunSpec with Matchers with Eventual
     val bytes                  = new AtomicLong
     val done                   = new CountDownLatch(1)
     @volatile private var flow = Option.empty[Subscription]
-    private val request        = SubscribeToShardRequest.builder
-      .consumerARN(consumer)
-      .shardId(shard)
-      .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
-      .build
-    private val call = client.subscribeToShard(request, this)
+    private val call           = client.subscribeToShard(TestStream.subscription(consumer, shard), this)
 
     def isOpen: Boolean = flow.isDefined
     def cancel(): Unit  = {

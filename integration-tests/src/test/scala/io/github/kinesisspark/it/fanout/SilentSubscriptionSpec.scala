@@ -5,10 +5,10 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.tags.Slow
-import software.amazon.awssdk.services.kinesis.model.{ConsumerStatus, ShardIteratorType, SubscribeToShardRequest}
+import software.amazon.awssdk.services.kinesis.model.ConsumerStatus
 
 import io.github.kinesisspark.aws.ClientKind
-import io.github.kinesisspark.it.ConnectorClients
+import io.github.kinesisspark.it.{ConnectorClients, TestStream}
 import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
 import io.github.kinesisspark.testkit.{KinesisServer, KinesisServerConfig, SubscriptionSettings}
@@ -46,12 +46,8 @@ final class SilentSubscriptionSpec extends AnyFunSpec with Matchers {
       def status = lease.client.describeStreamConsumer(r => r.consumerARN(consumer): Unit).join()
       while (status.consumerDescription.consumerStatus != ConsumerStatus.ACTIVE) TimeUnit.MILLISECONDS.sleep(50)
       server.streams.put("silent", "key", "first")
-      val request = SubscribeToShardRequest.builder
-        .consumerARN(consumer)
-        .shardId("shardId-000000000000")
-        .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
-        .build
-      val call =
+      val request = TestStream.subscription(consumer, "shardId-000000000000")
+      val call    =
         new SubscriptionCall(request, lease.client, new MemoryBudget(_.run()).join(64L << 20).account(), news.put)
       try {
         news.poll(30, TimeUnit.SECONDS) shouldBe News.Opened

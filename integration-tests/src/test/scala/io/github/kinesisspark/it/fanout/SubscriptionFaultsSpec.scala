@@ -5,10 +5,9 @@ import java.util.concurrent.{LinkedBlockingQueue, TimeUnit}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import software.amazon.awssdk.services.kinesis.model.{ShardIteratorType, SubscribeToShardRequest}
 
 import io.github.kinesisspark.aws.{ClientKind, FaultClassifier}
-import io.github.kinesisspark.it.ConnectorClients
+import io.github.kinesisspark.it.{ConnectorClients, TestStream}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.{MemoryBudget, SubscriptionCall}
 import io.github.kinesisspark.read.reader.SubscriptionCall.News
@@ -31,12 +30,8 @@ final class SubscriptionFaultsSpec extends AnyFunSpec with Matchers with BeforeA
   /** What a subscription ends with: the kind and the class of a failure, or that it completes. */
   private def endOf(stream: StreamArn, consumer: String): (String, String) = {
     val news    = new LinkedBlockingQueue[News]
-    val request = SubscribeToShardRequest.builder
-      .consumerARN(consumer)
-      .shardId("shardId-000000000000")
-      .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
-      .build
-    val call =
+    val request = TestStream.subscription(consumer, "shardId-000000000000")
+    val call    =
       new SubscriptionCall(request, client.client, new MemoryBudget(_.run()).join(64L << 20).account(), news.put)
     @tailrec def end(): (String, String) = news.poll(60, TimeUnit.SECONDS) match {
       case News.Opened | _: News.Arrived =>

@@ -10,7 +10,7 @@ import software.amazon.awssdk.http.Protocol
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
-import io.github.kinesisspark.it.KinesisService
+import io.github.kinesisspark.it.{KinesisService, TestStream}
 
 /** Another application that reads a shard through the same consumer. It subscribes again a few times per second
   * whenever its subscription ends or is refused.
@@ -38,11 +38,7 @@ final class RivalSubscriber(service: KinesisService, consumerArn: String, shardI
   }
 
   private def subscribe(): Unit = if (!closed) {
-    val request = SubscribeToShardRequest.builder
-      .consumerARN(consumerArn)
-      .shardId(shardId)
-      .startingPosition(p => p.`type`(ShardIteratorType.TRIM_HORIZON): Unit)
-      .build
+    val request = TestStream.subscription(consumerArn, shardId)
     client.subscribeToShard(request, handler).whenCompleteAsync((_, _) => subscribe(), soon): Unit
   }
 
