@@ -56,20 +56,14 @@ class BuiltForSpec extends AnyFunSpec {
       val file   = folder.resolve(ConnectorJar.File)
       Files.createDirectories(file.getParent)
       Files.write(file, properties.getBytes)
-      val thread = Thread.currentThread
-      val before = thread.getContextClassLoader
-      val loader = new URLClassLoader(Array(folder.toUri.toURL), before)
-      thread.setContextClassLoader(loader)
+      val loader = new URLClassLoader(Array(folder.toUri.toURL), Thread.currentThread.getContextClassLoader)
       try
         assert(
-          intercept[IllegalArgumentException](BuiltFor.check()).getMessage ==
+          ContextClassLoader.within(loader)(intercept[IllegalArgumentException](BuiltFor.check())).getMessage ==
             s"[KINESIS_WRONG_JAR] The class path has ${ConnectorJar.name} (${ConnectorJar.place}) and $other ($folder). " +
             "Leave one of them, the same on the driver and on all executors. (See docs/reference/errors.md#kinesis_wrong_jar)"
         )
-      finally {
-        thread.setContextClassLoader(before)
-        loader.close()
-      }
+      finally loader.close()
     }
   }
 }

@@ -29,15 +29,8 @@ class ShortNamesSpec extends AnyFunSpec with Matchers {
     file.toUri.toURL
   }
 
-  private def besideDecoy[A](body: => A): A = {
-    val thread = Thread.currentThread
-    val before = thread.getContextClassLoader
-    Using.resource(new URLClassLoader(Array(decoyJar), getClass.getClassLoader)) { loader =>
-      thread.setContextClassLoader(loader)
-      try body
-      finally thread.setContextClassLoader(before)
-    }
-  }
+  private def besideDecoy[A](body: => A): A =
+    Using.resource(new URLClassLoader(Array(decoyJar), getClass.getClassLoader))(ContextClassLoader.within(_)(body))
 
   describe("the source and the sink") {
     it("are found as kinesis, as kinesis_spark and by the name of the class") {

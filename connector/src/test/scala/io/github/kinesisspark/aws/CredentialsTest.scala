@@ -7,7 +7,7 @@ import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.github.kinesisspark.HeldMonitors
+import io.github.kinesisspark.{ContextClassLoader, HeldMonitors}
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{
   ConnectionOptions,
@@ -157,8 +157,7 @@ class CredentialsTest extends AnyFunSuite {
 
   test("a provider class is loaded by the thread's context class loader, where Spark puts --jars") {
     val name   = classOf[LoaderProvider].getName
-    val thread = Thread.currentThread
-    val before = thread.getContextClassLoader
+    val before = Thread.currentThread.getContextClassLoader
     val own    = new ClassLoader(before) {
       override def loadClass(wanted: String, resolve: Boolean): Class[?] =
         if (wanted != name) super.loadClass(wanted, resolve)
@@ -167,9 +166,7 @@ class CredentialsTest extends AnyFunSuite {
           Option(findLoadedClass(name)).getOrElse(defineClass(name, bytes, 0, bytes.length))
         }
     }
-    thread.setContextClassLoader(own)
-    try assert(resolve(ProviderClass(name)).accessKeyId == own.toString)
-    finally thread.setContextClassLoader(before)
+    ContextClassLoader.within(own)(assert(resolve(ProviderClass(name)).accessKeyId == own.toString))
   }
 
   test("an unusable provider class is refused with the reason") {

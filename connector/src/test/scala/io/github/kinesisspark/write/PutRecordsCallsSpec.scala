@@ -4,6 +4,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
+import io.github.kinesisspark.ContextClassLoader
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
@@ -17,7 +18,7 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
       new KinesisClients.SharedClient(new NoCalls, success, () => ())
     })
     val session = new ClassLoader(getClass.getClassLoader) {}
-    val calls   = within(session)(
+    val calls   = ContextClassLoader.within(session)(
       new PutRecordsCalls(_ => options, hasWritten = false, () => false, new WriterRuntime(clients))
     )
     calls.put(StreamRef.ByName("events"), Vector.empty)
@@ -39,14 +40,6 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
   }
 
   private val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)
-
-  private def within[A](loader: ClassLoader)(work: => A): A = {
-    val thread = Thread.currentThread
-    val before = thread.getContextClassLoader
-    thread.setContextClassLoader(loader)
-    try work
-    finally thread.setContextClassLoader(before)
-  }
 
   private final class NoCalls extends KinesisAsyncClient {
     override def serviceName: String = "kinesis"

@@ -9,6 +9,7 @@ import org.scalatest.BeforeAndAfterEach
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.ContextClassLoader
 import io.github.kinesisspark.aws.{AwsCall, AwsHome, Fault, FaultClassifier, KinesisClients, KinesisFault, TunnelProxy}
 import io.github.kinesisspark.config._
 import io.github.kinesisspark.testkit._
@@ -78,11 +79,8 @@ final class LoginProfileSpec extends AnyFunSpec with Matchers with BeforeAndAfte
     val directory = Files.createTempDirectory("hadoop-")
     val property  = s"<property><name>$name</name><value>$value</value></property>"
     Files.writeString(directory.resolve("core-site.xml"), s"<configuration>$property</configuration>")
-    val thread = Thread.currentThread
-    val before = thread.getContextClassLoader
-    thread.setContextClassLoader(new URLClassLoader(Array(directory.toUri.toURL), before))
-    try test
-    finally thread.setContextClassLoader(before)
+    val loader = new URLClassLoader(Array(directory.toUri.toURL), Thread.currentThread.getContextClassLoader)
+    ContextClassLoader.within(loader)(test)
   }
 
   private def later  = Instant.now.plusSeconds(3600)
