@@ -17,7 +17,7 @@ class ErrorCatalogueSpec extends AnyFunSpec with Matchers {
   describe("the catalogue of errors") {
     it("has each error class of the sources once, in the order of the alphabet") {
       val sources = Files
-        .walk(PagePart.docs.resolveSibling("connector/src/main/scala"))
+        .walk(Repository.root.resolve("connector/src/main/scala"))
         .iterator
         .asScala
         .filter(_.toString.endsWith(".scala"))

@@ -29,11 +29,7 @@ private[kinesisspark] final class PagePart(page: String, val name: String, val t
 }
 
 private[kinesisspark] object PagePart {
-  val docs: Path = Iterator
-    .iterate(Path.of("").toAbsolutePath)(_.getParent)
-    .map(_.resolve("docs"))
-    .find(folder => Files.exists(folder.resolve("reference")))
-    .get
+  val docs: Path     = Repository.root.resolve("docs")
   private val folder = docs.resolve("reference")
 
   def table(header: Seq[String], rows: Seq[Seq[String]]): String =

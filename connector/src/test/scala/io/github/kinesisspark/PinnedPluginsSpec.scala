@@ -51,11 +51,7 @@ final class PinnedPluginsSpec extends AnyFunSpec with Matchers {
 
   describe("project/plugins.sha256") {
     it("pins every JAR by a SHA-256 hash") {
-      val file = Iterator
-        .iterate(Path.of("").toAbsolutePath)(_.getParent)
-        .map(_.resolve("project/plugins.sha256"))
-        .find(Files.exists(_))
-        .get
+      val file = Repository.root.resolve("project/plugins.sha256")
       all(Files.readString(file).linesIterator.toSeq) should fullyMatch regex "[0-9a-f]{64}  \\S+\\.jar"
     }
   }

@@ -1,7 +1,7 @@
 package io.github.kinesisspark
 
 import java.lang.reflect.{Method, Modifier}
-import java.nio.file.{Files, Path}
+import java.nio.file.Files
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -15,12 +15,7 @@ import io.github.kinesisspark.read.row.SourceSchema
   * that list shows what a change breaks. What is new may be missing in it. `KINESIS_SPARK_WRITE_DOCS=1 ./sbt "connector/testOnly *PublicApiSpec"` writes it anew.
   */
 class PublicApiSpec extends AnyFunSpec with Matchers {
-  private val file =
-    Iterator
-      .iterate(Path.of("").toAbsolutePath)(_.getParent)
-      .map(_.resolve("connector/src/test/resources/public-api.txt"))
-      .find(p => Files.exists(p.getParent))
-      .get
+  private val file = Repository.root.resolve("connector/src/test/resources/public-api.txt")
 
   private val classes = Seq[Class[_]](
     classOf[KinesisTableProvider],
