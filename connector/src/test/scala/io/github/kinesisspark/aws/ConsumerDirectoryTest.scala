@@ -15,7 +15,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   ListStreamConsumersRequest,
   ListStreamConsumersResponse
 }
-import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
+import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
 
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration._
@@ -31,11 +31,8 @@ class ConsumerDirectoryTest extends AnyFunSuite {
   private type Step = Either[Throwable, ListStreamConsumersResponse]
 
   /** Answers from a script, the last line without end. */
-  private final class Scripted(script: Step*) extends KinesisAsyncClient {
+  private final class Scripted(script: Step*) extends OfflineClient {
     val asked = ListBuffer.empty[ListStreamConsumersRequest]
-
-    override def serviceName(): String = "kinesis"
-    override def close(): Unit         = ()
 
     override def serviceClientConfiguration(): KinesisServiceClientConfiguration = {
       val builder = KinesisServiceClientConfiguration.builder()

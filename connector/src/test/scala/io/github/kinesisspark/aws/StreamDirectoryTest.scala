@@ -13,7 +13,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 import software.amazon.awssdk.http.{SdkHttpFullResponse, SdkHttpResponse}
 import software.amazon.awssdk.regions.Region
-import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
+import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
 import software.amazon.awssdk.services.kinesis.model.{
   KinesisException => _,
   Shard => SdkShard,
@@ -101,12 +101,10 @@ class StreamDirectoryTest extends AnyFunSuite {
   private final class Scripted(
       listings: Seq[Step[ListShardsResponse]],
       descriptions: Seq[Step[DescribeStreamSummaryResponse]] = Nil
-  ) extends KinesisAsyncClient {
+  ) extends OfflineClient {
     val listed    = ListBuffer.empty[ListShardsRequest]
     val described = ListBuffer.empty[DescribeStreamSummaryRequest]
 
-    override def serviceName(): String                                           = "kinesis"
-    override def close(): Unit                                                   = ()
     override def serviceClientConfiguration(): KinesisServiceClientConfiguration =
       configuration(_.endpointOverride(new URI("http://localhost:4567")))
 
@@ -335,9 +333,7 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("an interrupted call ends at once and cancels its request") {
     val sent    = new CountDownLatch(1)
     val pending = new CompletableFuture[ListShardsResponse]
-    val client  = new KinesisAsyncClient {
-      override def serviceName(): String                                           = "kinesis"
-      override def close(): Unit                                                   = ()
+    val client  = new OfflineClient {
       override def serviceClientConfiguration(): KinesisServiceClientConfiguration =
         configuration(identity)
       override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] = {

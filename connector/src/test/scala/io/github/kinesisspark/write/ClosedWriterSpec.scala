@@ -7,9 +7,9 @@ import scala.jdk.CollectionConverters._
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutRecordsResponse}
 
+import io.github.kinesisspark.aws.OfflineClient
 import io.github.kinesisspark.config.{CallRetries, StreamRef}
 import io.github.kinesisspark.write.pack.Packing
 import io.github.kinesisspark.write.send.{Entry, RowId, SendSettings, Sending}
@@ -17,10 +17,7 @@ import io.github.kinesisspark.write.send.{Entry, RowId, SendSettings, Sending}
 class ClosedWriterSpec extends AnyFunSpec with Matchers {
   it("a writer that is closed cancels the calls that are under way") {
     val sent   = new ConcurrentLinkedQueue[CompletableFuture[PutRecordsResponse]]
-    val client = new KinesisAsyncClient {
-      override def serviceName: String = "kinesis"
-      override def close(): Unit       = ()
-
+    val client = new OfflineClient {
       override def putRecords(request: PutRecordsRequest): CompletableFuture[PutRecordsResponse] = {
         val call = new CompletableFuture[PutRecordsResponse]
         sent.add(call)

@@ -2,11 +2,10 @@ package io.github.kinesisspark.write
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
 import io.github.kinesisspark.ContextClassLoader
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.aws.KinesisClients
+import io.github.kinesisspark.aws.{KinesisClients, OfflineClient}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, StreamRef}
 import io.github.kinesisspark.write.send.CallAnswer
 
@@ -15,7 +14,7 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
     val found   = new java.util.concurrent.LinkedBlockingQueue[ClassLoader]
     val clients = new KinesisClients((_, success) => {
       found.add(Thread.currentThread.getContextClassLoader)
-      new KinesisClients.SharedClient(new NoCalls, success, () => ())
+      new KinesisClients.SharedClient(new OfflineClient, success, () => ())
     })
     val session = new ClassLoader(getClass.getClassLoader) {}
     val calls   = ContextClassLoader.within(session)(
@@ -30,8 +29,9 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
     "a failure of a client's first call counts as one after a success where another JVM has written for the same query"
   ) {
     for (hasWritten <- Seq(true, false)) {
-      val clients = new KinesisClients((_, success) => new KinesisClients.SharedClient(new NoCalls, success, () => ()))
-      val calls   = new PutRecordsCalls(_ => options, hasWritten, () => false, new WriterRuntime(clients))
+      val clients =
+        new KinesisClients((_, success) => new KinesisClients.SharedClient(new OfflineClient, success, () => ()))
+      val calls = new PutRecordsCalls(_ => options, hasWritten, () => false, new WriterRuntime(clients))
       calls.put(StreamRef.ByName("events"), Vector.empty).get() should matchPattern {
         case CallAnswer.Failed(_, `hasWritten`, _) =>
       }
@@ -40,9 +40,4 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
   }
 
   private val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)
-
-  private final class NoCalls extends KinesisAsyncClient {
-    override def serviceName: String = "kinesis"
-    override def close(): Unit       = ()
-  }
 }

@@ -13,6 +13,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.number
+import io.github.kinesisspark.aws.OfflineClient
 import io.github.kinesisspark.runtime.Runtime
 
 /** A stream in memory that answers at once, on the caller's thread. Of the subscriptions of its only consumer to a shard the newest one lives; a second one
@@ -48,10 +49,7 @@ final class MemoryStream(begin: Map[String, Vector[String]])(implicit runtime: R
   def close(): Unit = beats.close()
 
   /** @param by whose client it is */
-  def client(by: String): KinesisAsyncClient = new KinesisAsyncClient {
-    override def serviceName: String = "kinesis"
-    override def close(): Unit       = ()
-
+  def client(by: String): KinesisAsyncClient = new OfflineClient {
     override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
       val from = place(request.shardId, request.shardIteratorType, request.startingSequenceNumber)
       CompletableFuture.completedFuture(

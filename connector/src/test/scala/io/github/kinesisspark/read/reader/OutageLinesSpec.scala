@@ -11,12 +11,11 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatest.tagobjects.Slow
 import software.amazon.awssdk.core.exception.SdkClientException
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry, KinesisException}
+import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry, KinesisException, OfflineClient}
 import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.catalog.ShardProbes
@@ -120,11 +119,8 @@ object OutageLinesSpec {
   private val Repeated  = "repeated=(\\d+)".r
 
   /** A service that fails each call. */
-  private final class Failing(failure: Throwable) extends KinesisAsyncClient {
+  private final class Failing(failure: Throwable) extends OfflineClient {
     var calls = 0L
-
-    override def serviceName: String = "kinesis"
-    override def close(): Unit       = ()
 
     private def fail[A](): CompletableFuture[A] = {
       calls += 1

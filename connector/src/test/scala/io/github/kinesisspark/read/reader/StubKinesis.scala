@@ -5,20 +5,17 @@ import java.util.concurrent.CompletableFuture
 import org.reactivestreams.{Subscriber, Subscription => Flow}
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.core.async.SdkPublisher
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.number
+import io.github.kinesisspark.aws.OfflineClient
 
 /** A client without a service: each call is what a test makes of it, and by default brings one record more. */
-class StubKinesis extends KinesisAsyncClient {
+class StubKinesis extends OfflineClient {
   private var made = 0L
 
   /** Of answers to GetRecords. */
   @volatile var millisBehind = 0L
-
-  override def serviceName: String = "kinesis"
-  override def close(): Unit       = ()
 
   override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
     CompletableFuture.completedFuture(GetShardIteratorResponse.builder.shardIterator("iterator").build)

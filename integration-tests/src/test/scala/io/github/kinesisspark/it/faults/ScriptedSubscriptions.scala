@@ -7,11 +7,12 @@ import java.util.concurrent.atomic.AtomicLong
 import org.reactivestreams.{Subscriber, Subscription}
 import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.core.async.SdkPublisher
-import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model._
 
+import io.github.kinesisspark.aws.OfflineClient
+
 /** An SDK client whose subscriptions do what a test says, when it says so. */
-final class ScriptedSubscriptions extends KinesisAsyncClient {
+final class ScriptedSubscriptions extends OfflineClient {
   private val made = new LinkedBlockingQueue[ScriptedSubscriptions.Call]
 
   /** The next call of SubscribeToShard, in the order they are made. */
@@ -29,9 +30,6 @@ final class ScriptedSubscriptions extends KinesisAsyncClient {
     made.put(call)
     call.answer
   }
-
-  override def serviceName: String = "kinesis"
-  override def close(): Unit       = ()
 }
 
 object ScriptedSubscriptions {
