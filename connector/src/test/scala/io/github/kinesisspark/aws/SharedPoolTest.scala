@@ -3,18 +3,15 @@ package io.github.kinesisspark.aws
 import java.util.concurrent.{CountDownLatch, Executors, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funsuite.AnyFunSuite
-import org.scalatest.time.{Millis, Seconds, Span}
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.runtime.{Timer, Worker}
 
-class SharedPoolTest extends AnyFunSuite with Eventually {
-
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
+class SharedPoolTest extends AnyFunSuite with EventuallyInAMinute {
 
   private final class Thing(val key: String) extends AutoCloseable {
     val closes                 = new AtomicInteger

@@ -9,17 +9,16 @@ import scala.util.{Success, Try}
 
 import org.apache.spark.SparkException
 import org.apache.spark.kinesisspark.RpcChannel
-import org.scalatest.concurrent.{Eventually, Signaler, ThreadSignaler, TimeLimits}
+import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.JvmRuntime._
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.ReleaseRequest
 
-class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with Eventually {
-  override implicit val patienceConfig: PatienceConfig = PatienceConfig(1.minute, 50.millis)
-
+class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with EventuallyInAMinute {
   private implicit val signaler: Signaler = ThreadSignaler
 
   private val executor =

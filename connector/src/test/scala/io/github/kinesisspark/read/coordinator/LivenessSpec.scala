@@ -2,11 +2,10 @@ package io.github.kinesisspark.read.coordinator
 
 import scala.concurrent.duration._
 
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.Generators.shardId
 import io.github.kinesisspark.read.reader.{MemoryStream, ResolvedPublisher}
 import io.github.kinesisspark.runtime.FastRuntime
@@ -14,10 +13,8 @@ import io.github.kinesisspark.runtime.FastRuntime
 /** Drivers and executors that stand still or don't reach each other, in one JVM and in time that passes 20 times faster: a minute takes three seconds where
   * the machine is free.
   */
-class LivenessSpec extends AnyFunSpec with Matchers with Eventually {
+class LivenessSpec extends AnyFunSpec with Matchers with EventuallyInAMinute {
   import LivenessSpec._
-
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(20, Millis))
 
   for ((name, publisher) <- Seq("polling" -> ResolvedPublisher.Polling, "fan-out" -> MemoryCluster.Consumer)) {
     describe(s"an idle query by $name") {

@@ -2,16 +2,13 @@ package io.github.kinesisspark.read.reader
 
 import java.util.concurrent.CountDownLatch
 
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.JvmRuntime.runtime
 
-class ExpirySpec extends AnyFunSpec with Matchers with Eventually {
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
-
+class ExpirySpec extends AnyFunSpec with Matchers with EventuallyInAMinute {
   describe("closing readers whose query is gone") {
     it("does not keep the thread that looks for them, however long it takes") {
       val open               = new CountDownLatch(1)

@@ -4,13 +4,12 @@ import java.nio.ByteBuffer
 import java.util.concurrent.{CompletableFuture, LinkedBlockingQueue, TimeUnit}
 
 import org.reactivestreams.{Subscriber, Subscription => Flow}
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.Generators.{shard, stream}
 import io.github.kinesisspark.HeldMonitors
 import io.github.kinesisspark.aws.KinesisClients
@@ -20,9 +19,7 @@ import io.github.kinesisspark.read.plan.BoundarySpacing
 import io.github.kinesisspark.JvmRuntime.runtime
 
 /** Which locks a thread holds while an order has it run code that isn't the engine's. */
-class ForeignCodeSpec extends AnyFunSpec with Matchers with Eventually {
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
-
+class ForeignCodeSpec extends AnyFunSpec with Matchers with EventuallyInAMinute {
   private val Budget = 40L << 20
 
   /** A pool over a stub of the service, and the locks that were held when its client was made. */

@@ -4,19 +4,16 @@ import java.nio.ByteBuffer
 import java.util.concurrent.CompletableFuture
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.SpanSugar._
 import software.amazon.awssdk.core.exception.ApiCallTimeoutException
 import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model._
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.aws.ResponseFilter
 
-class PollingMemorySpec extends AnyFunSpec with Matchers with Eventually {
-  implicit override def patienceConfig: PatienceConfig = PatienceConfig(60.seconds, 5.millis)
-
+class PollingMemorySpec extends AnyFunSpec with Matchers with EventuallyInAMinute {
   private val Large = 10L << 20
 
   /** Its answers are as long as `length` says of each, and come once somebody asks for their bytes. */

@@ -5,20 +5,17 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.{Try, Using}
 
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 import software.amazon.awssdk.services.kinesis.model._
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 
 /** Whatever a step of a reader throws: the reader reports a failure or reads on, and its memory is free again. */
-class PublisherThrowableSpec extends AnyFunSpec with Matchers with Eventually {
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(20, Millis))
-
+class PublisherThrowableSpec extends AnyFunSpec with Matchers with EventuallyInAMinute {
   private type Kind = (String, () => Throwable)
 
   /** Those that Scala's NonFatal leaves out. */

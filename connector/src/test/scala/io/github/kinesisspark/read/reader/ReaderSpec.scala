@@ -3,12 +3,11 @@ package io.github.kinesisspark.read.reader
 import scala.concurrent.duration._
 
 import org.scalacheck.Gen
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
@@ -18,9 +17,12 @@ import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.plan.Admission.Allotment
 import io.github.kinesisspark.runtime.VirtualTime
 
-class ReaderSpec extends AnyFunSpec with Matchers with AfterNumbers with ScalaCheckPropertyChecks with Eventually {
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(50, Millis))
-
+class ReaderSpec
+    extends AnyFunSpec
+    with Matchers
+    with AfterNumbers
+    with ScalaCheckPropertyChecks
+    with EventuallyInAMinute {
   private def record(n: Long) = KinesisRecord(number(n), "key", new Array[Byte](100), 1000 + n)
 
   describe("a shard reader") {

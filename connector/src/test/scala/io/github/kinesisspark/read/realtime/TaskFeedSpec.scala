@@ -4,11 +4,10 @@ import scala.collection.mutable
 import scala.concurrent.duration._
 
 import org.apache.spark.sql.types.StructType
-import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
-import org.scalatest.time.{Millis, Seconds, Span}
 
+import io.github.kinesisspark.EventuallyInAMinute
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aggregation.{UserRecord, UserRecords}
@@ -19,9 +18,7 @@ import io.github.kinesisspark.read.plan.ChildHandover
 import io.github.kinesisspark.read.reader.{KinesisRecord, MemoryBudget, ScriptedPublishers, ShardReader}
 import io.github.kinesisspark.read.row.{RecordRows, SourceSchema}
 
-class TaskFeedSpec extends AnyFunSpec with Matchers with AfterNumbers with Eventually {
-  implicit override val patienceConfig: PatienceConfig = PatienceConfig(Span(60, Seconds), Span(10, Millis))
-
+class TaskFeedSpec extends AnyFunSpec with Matchers with AfterNumbers with EventuallyInAMinute {
   private def record(n: Long, text: String, data: Option[Array[Byte]] = None) =
     KinesisRecord(number(n), "key", data.getOrElse(text.getBytes), 1000 + n)
   private def shardOf(n: Int, parents: Int*) = Shard(shardId(n), parents.map(shardId), HashKeyRange.all, closed = false)
