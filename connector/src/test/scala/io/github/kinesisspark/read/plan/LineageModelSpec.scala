@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.plan
 import scala.concurrent.duration._
 import scala.util.Random
 
-import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -21,7 +20,7 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     it(
       "reads every record once with parents first and keys in order, and keeps no ancestor of a read shard"
     ) {
-      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(1000)))) { seed =>
+      forAll(seeds, minSuccessful(Histories.of(1000))) { seed =>
         val history = new History(new Random(seed))
         (0 until 60).foreach(_ => history.step())
         history.finish()
@@ -35,7 +34,7 @@ class LineageModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("reports loss if unread records pass retention, and reads all other records once") {
-      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(1000)))) { seed =>
+      forAll(seeds, minSuccessful(Histories.of(1000))) { seed =>
         val history = new History(new Random(seed), expiring = true)
         (0 until 60).foreach(_ => history.step())
         history.finish()

@@ -2,7 +2,6 @@ package io.github.kinesisspark.write.pack
 
 import scala.util.Random
 
-import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -19,7 +18,7 @@ import io.github.kinesisspark.write.send.{Entry, RowId}
   */
 class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private def runs(tries: Int)(check: Random => Any) =
-    forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(tries))))(seed => check(new Random(seed)): Unit)
+    forAll(seeds, minSuccessful(Histories.of(tries)))(seed => check(new Random(seed)): Unit)
 
   describe("aggregated rows") {
     it("are read at least once by the source and the KCL through reshards and lost answers, and counted once") {

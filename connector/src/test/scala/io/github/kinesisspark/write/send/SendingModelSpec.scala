@@ -3,7 +3,6 @@ package io.github.kinesisspark.write.send
 import scala.concurrent.duration._
 import scala.util.Random
 
-import org.scalactic.anyvals.PosInt
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
@@ -18,7 +17,7 @@ import io.github.kinesisspark.config.{CallRetries, StreamRef}
 class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   describe("the sink's sender against a model of the service") {
     it("has each record taken once despite refusals, within its buffer and the service's limits") {
-      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(150)))) { seed =>
+      forAll(seeds, minSuccessful(Histories.of(150))) { seed =>
         val random = new Random(seed)
         val run    = new Run(random, ordered = random.nextBoolean(), losses = 0)
         run.finish()
@@ -30,7 +29,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("has each record taken at least once if answers get lost") {
-      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(100)))) { seed =>
+      forAll(seeds, minSuccessful(Histories.of(100))) { seed =>
         val run = new Run(new Random(seed), ordered = false, losses = 0.2)
         run.finish()
         run.taken.map(_.row).distinct.sorted shouldBe run.writable
@@ -38,7 +37,7 @@ class SendingModelSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyC
     }
 
     it("keeps the order of each key apart from repeats, if ordered") {
-      forAll(seeds, minSuccessful(PosInt.ensuringValid(Histories.of(100)))) { seed =>
+      forAll(seeds, minSuccessful(Histories.of(100))) { seed =>
         val run = new Run(new Random(seed), ordered = true, losses = 0.1)
         run.finish()
         run.taken.map(_.row).distinct.sorted shouldBe run.writable
