@@ -80,9 +80,12 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
     probe.records.isEmpty && !probe.isEnd
   }
 
-  /** The first record from a position on. */
-  def first(shard: ShardKey, from: ShardPosition): Option[Probe.Record] =
-    probes(shard.stream).at(shard, from, 1).records.headOption
+  /** The first record from a position on.
+    *
+    * @param confirms whether an answer that nothing is there is to be confirmed, which takes another call
+    */
+  def first(shard: ShardKey, from: ShardPosition, confirms: Boolean = true): Option[Probe.Record] =
+    probes(shard.stream).at(shard, from, 1, confirms).records.headOption
 }
 
 object ShardEnds {

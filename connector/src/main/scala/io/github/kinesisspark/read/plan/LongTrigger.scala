@@ -31,7 +31,7 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     } ++
       within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
     val wanted = times(beyond, starved, others)
-    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).min, beyond.map(_.writeSecond).min))
+    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).min, beyond.map(_.writeSecond).min, interval))
   }
 
   /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
@@ -100,8 +100,9 @@ object LongTrigger {
     * @param times  in ms by the service's clock
     * @param oldest the earliest arrival in what readers hold
     * @param apart  how close, in ms
+    * @param within how long answers are waited for: a batch that waits longer has less in each interval than one without them
     */
-  final case class Questions(times: Map[ShardKey, Long], oldest: Long, apart: Long)
+  final case class Questions(times: Map[ShardKey, Long], oldest: Long, apart: Long, within: FiniteDuration)
 
   /** Of a shard, in bytes a second.
     *

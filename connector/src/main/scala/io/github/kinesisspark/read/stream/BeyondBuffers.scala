@@ -10,6 +10,7 @@ import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.catalog.{Parallel, Probe, ShardCatalog, ShardEnds}
 import io.github.kinesisspark.read.plan.{CutPoint, LatestPositionSearch, LongTrigger, ReaderStatus}
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp}
+import io.github.kinesisspark.runtime.Clock
 
 /** Ends of a batch beyond what its readers hold. [[LongTrigger]] decides up to which arrival time the batch goes; this class asks Kinesis for the first
   * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
@@ -24,15 +25,19 @@ final class BeyondBuffers(catalog: ShardCatalog) {
 
   private val log = LoggerFactory.getLogger(classOf[BeyondBuffers])
 
-  /** The parts of a batch that end later than the readers stand. None if one is not found: the others would run ahead of it, and the driver's way to Kinesis
-    * may be lost for all of them.
+  /** The parts of a batch that end later than the readers stand. None if one is not found, or not in time: the others would run ahead of it, and the driver's
+    * way to Kinesis may be lost for all of them.
     */
   def ends(questions: LongTrigger.Questions, statuses: Map[ShardKey, ReaderStatus]): Map[ShardKey, CutPoint] =
     try {
       val looks = catalog.ends(Some(Patience))
+      val first = inTime(questions, runtime.clock) { (shard, at) =>
+        // An answer that is wrong about a shard without records makes the batch a bit shorter.
+        looks.first(shard, AtTimestamp(at), confirms = false)
+      }
       Parallel
         .map(questions.times.toVector) { case (shard, time) =>
-          end(statuses(shard), time, questions.oldest, questions.apart, looks)
+          end(statuses(shard), time, questions.oldest, questions.apart)(first(shard, _))
         }
         .flatten
         .toMap
@@ -48,13 +53,12 @@ final class BeyondBuffers(catalog: ShardCatalog) {
       status: ReaderStatus,
       time: Long,
       begin: Long,
-      apart: Long,
-      looks: ShardEnds
-  ): Option[(ShardKey, CutPoint)] = if (status.start.isTime)
+      apart: Long
+  )(look: Long => Option[Probe.Record]): Option[(ShardKey, CutPoint)] = if (status.start.isTime)
     None // Until a reader has the first record, nobody knows which one that is.
   else {
     val low = (status.newestArrival ++ status.reached).maxOption.getOrElse(begin)
-    search(time, low, catalog.now(status.shard.stream), apart)(at => looks.first(status.shard, AtTimestamp(at)))
+    search(time, low, catalog.now(status.shard.stream), apart)(look)
       .map(record => record -> AfterSequenceNumber(record.number))
       .collect {
         case (record, position) if status.position.isBefore(position) =>
@@ -68,6 +72,24 @@ object BeyondBuffers {
 
   /** For one look with all its attempts: after an answer of 10 MiB the service refuses the calls of 5 s. */
   private val Patience = 10.seconds
+
+  /** Looks until the questions' time is over.
+    *
+    * @return throws a [[KinesisException]] after that
+    */
+  private[stream] def inTime(questions: LongTrigger.Questions, clock: Clock)(
+      look: (ShardKey, Long) => Option[Probe.Record]
+  ): (ShardKey, Long) => Option[Probe.Record] = {
+    val began = clock.nanos()
+    (shard, at) => {
+      if (clock.nanos() - began > questions.within.toNanos)
+        throw new KinesisException(
+          "KINESIS_TIMED_OUT",
+          s"${questions.times.size} shards were not looked into within the trigger's interval, ${questions.within}."
+        )
+      look(shard, at)
+    }
+  }
 
   /** The first record that arrived at a time or later. Where there is none, one close to the newest; nothing if that is not after `low`.
     *

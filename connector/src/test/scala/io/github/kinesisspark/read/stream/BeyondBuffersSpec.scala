@@ -1,12 +1,17 @@
 package io.github.kinesisspark.read.stream
 
+import scala.concurrent.duration._
+
 import org.scalacheck.Gen
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
+import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.read.catalog.Probe
+import io.github.kinesisspark.read.plan.LongTrigger
+import io.github.kinesisspark.runtime.VirtualTime
 
 class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
@@ -23,6 +28,19 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
         }
       }
       .map(_.arrivalMillis)
+  }
+
+  describe("the ends of a batch beyond its readers' buffers") {
+    it("are looked for as long as the trigger's interval, and then the search says so") {
+      val time      = new VirtualTime()
+      val questions = LongTrigger.Questions(Map(shard(0) -> 1L, shard(1) -> 1L), oldest = 0, apart = 1000, 15.seconds)
+      val look      = BeyondBuffers.inTime(questions, time.runtime.clock)((_, _) => None)
+      time.pass(15.seconds)
+      look(shard(0), 1L) shouldBe None
+      time.pass(1.milli)
+      (the[KinesisException] thrownBy look(shard(1), 1L)).bareMessage shouldBe
+        "2 shards were not looked into within the trigger's interval, 15 seconds."
+    }
   }
 
   describe("the end of a batch beyond a reader's buffer") {
