@@ -24,8 +24,8 @@ import io.github.kinesisspark.write.send.Entry
   * Rows are packed anew when everything that was sent by the old plan has been answered, and before all later ones. So
   * order outlasts a reshard.
   *
-  * Where order is kept, one record of each line is under way at a time. A line is what goes to one shard, so that the rows of a
-  * partition key are in one line; where no shard is known, it is a hash key.
+  * Where order is kept, one record of each line is under way at a time. A line is what goes to one shard; where no shard is
+  * known, it is a partition key, because rows of one may come into the same shard whatever their hash keys.
   *
   * @param ordered whether the rows of a partition key keep their order
   * @param listed  the stream's shards, closed ones too
@@ -193,7 +193,8 @@ private[write] object StreamPacking {
 
   private def byId(shards: Vector[Shard]) = shards.iterator.map(shard => shard.id -> shard).toMap
 
-  private def lineOf(put: KinesisPut[Entry]) = put.shard.fold(put.records.head.hashKey.toString)(_.id)
+  /** What no shard is known for holds one row. No shard's ID has a colon. */
+  private def lineOf(put: KinesisPut[Entry]) = put.shard.fold(s"key:${put.partitionKey}")(_.id)
 
   /** A row by itself is sent as it is. Otherwise errors name the first. */
   private def recordOf(put: KinesisPut[Entry]) = put.records match {

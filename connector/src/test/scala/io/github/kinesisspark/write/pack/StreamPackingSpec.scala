@@ -49,6 +49,15 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
     }
 
+    it("keep their order per partition key, whatever their hash keys, if ordered and no shard is known") {
+      runs(50) { random =>
+        val run = new Run(random, ordered = true, reshards = true, deaf = random.nextBoolean(), blind = true)
+        run.finish()
+        for (seen <- Seq(run.seenBySource, run.seenByKcl))
+          seen.distinct.groupBy(run.partitionKeyOf).values.foreach(rows => rows shouldBe rows.sorted)
+      }
+    }
+
     it("are all read by the source and the KCL though half of the shard listings are stale") {
       runs(100) { random =>
         val run = new Run(random, ordered = random.nextBoolean(), reshards = true, stale = 0.5)
@@ -86,6 +95,14 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       packer.flush()
       val sent = packer.underWay.map(_.shard.get.id).toVector
       sent.distinct.size shouldBe sent.size
+    }
+
+    it("has at most one record in flight per partition key if ordered and no shard is known") {
+      val packer = new StreamPacking(limits, ordered = true, Vector.empty)
+      val sent   = Seq(0, 50, 100).flatMap(row => packer.add(entry(row, 50, Some(BigInt(row)))))
+      sent.map(_.row.row) shouldBe Seq(0)
+      packer.add(entry(1, 50, Some(0))).map(_.row.row) shouldBe Seq(1)
+      packer.rejected(sent.head).map(_.row.row) shouldBe Seq(50)
     }
 
     it("packs by the current shards after a merge that repeated no row") {
@@ -127,6 +144,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       losses: Double = 0.1,
       stale: Double = 0,
       deaf: Boolean = false,
+      blind: Boolean = false,
       rejections: Double = 0
   ) {
     private val rows = Vector.tabulate(1 + random.nextInt(600)) { row =>
@@ -136,17 +154,18 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     private var shards   = Vector(Shard(id(0), Nil, HashKeyRange.all, closed = false))
     private var listings = Vector.empty[Vector[Shard]]
     (0 until random.nextInt(5)).foreach(_ => split())
-    private val packing  = new StreamPacking(limits, ordered, shards)
+    private val packing  = new StreamPacking(limits, ordered, listed)
     private var underWay = Vector.empty[Entry]
 
     /** Each record with the shard that took it in, in order. */
     var log      = Vector.empty[(Shard, Entry)]
     var rejected = Vector.empty[Int]
 
-    val all: Vector[Int]            = rows.indices.toVector
-    def hashKeyOf(row: Int): BigInt = rows(row).hashKey
-    def seenBySource: Vector[Int]   = log.flatMap { case (shard, record) => rowsOf(record, shard.hashKeys) }
-    def seenByKcl: Vector[Int]      = log.flatMap { case (shard, record) =>
+    val all: Vector[Int]                 = rows.indices.toVector
+    def hashKeyOf(row: Int): BigInt      = rows(row).hashKey
+    def partitionKeyOf(row: Int): String = rows(row).partitionKey
+    def seenBySource: Vector[Int]        = log.flatMap { case (shard, record) => rowsOf(record, shard.hashKeys) }
+    def seenByKcl: Vector[Int]           = log.flatMap { case (shard, record) =>
       UserRecords.toKcl(record.data, shard.hashKeys).map(r => rowOf(r._1.data))
     }
 
@@ -191,8 +210,10 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       }
     }
 
-    private def listed = if (listings.nonEmpty && random.nextDouble() < stale) listings(random.nextInt(listings.size))
-    else shards
+    private def listed =
+      if (blind) Vector.empty
+      else if (listings.nonEmpty && random.nextDouble() < stale) listings(random.nextInt(listings.size))
+      else shards
 
     private def take(record: Entry): String = {
       val hashKey = if (deaf) HashKey.of(record.partitionKey) else record.hashKey
