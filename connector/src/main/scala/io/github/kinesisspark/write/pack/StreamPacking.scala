@@ -21,8 +21,8 @@ import io.github.kinesisspark.write.send.Entry
   * | taken by another, after a reshard | its rows are packed anew: see [[KinesisPut.toPutAgain]] |
   * | taken by a shard that the listing can't explain | the same, and no rows of this stream are packed any more |
   *
-  * Rows are packed anew when everything that was sent by the old plan has been answered, and before all later ones. So
-  * order outlasts a reshard.
+  * Rows are packed anew when everything that was sent by the old plan has been answered, in their order in the task, and before
+  * all later ones. So order outlasts a reshard.
   *
   * Where order is kept, one record of each line is under way at a time. A line is what goes to one shard; where no shard is
   * known, it is a partition key, because rows of one may come into the same shard whatever their hash keys.
@@ -46,7 +46,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   private var inLines = 0
 
   /** What waits to be planned anew, if anything is. */
-  private var anew = Option.empty[Anew]
+  private var anew = Option.empty[Vector[Entry]]
 
   private var isTrusted    = true
   private var heldCount    = 0
@@ -75,7 +75,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     heldWeight += row.weight
     if (anew.isEmpty) packed(row)
     else {
-      anew = anew.map(_.and(Vector(row)))
+      anew = anew.map(_ :+ row)
       Vector.empty
     }
   }
@@ -107,7 +107,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
       writtenCount += put.records.size
     } else {
       stop()
-      anew = anew.map(waiting => waiting.copy(first = waiting.first ++ repeated))
+      anew = anew.map(_ ++ repeated)
     }
     answered(record, put)
   }
@@ -160,10 +160,11 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
 
   /** By the shards as they are listed now, once nothing is under way. */
   private def planned(): Vector[Entry] = anew match {
-    case Some(Anew(first, next)) if sent.isEmpty =>
+    case Some(waiting) if sent.isEmpty =>
       anew = None
       aggregator = new Aggregator[Entry](if (isTrusted) shards.values else Nil, limits)
-      (first ++ next).flatMap(packed)
+      // They come from several lines, which may be one now.
+      waiting.sortBy(_.row.row).flatMap(packed)
     case _ => Vector.empty
   }
 
@@ -172,7 +173,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     val waiting = lines.valuesIterator.flatten.toVector ++ aggregator.flush()
     lines.valuesIterator.foreach(_.clear())
     inLines = 0
-    anew = Some(anew.getOrElse(Anew()).and(waiting.flatMap(_.records)))
+    anew = Some(anew.getOrElse(Vector.empty) ++ waiting.flatMap(_.records))
   }
 
   private def release(rows: Vector[Entry]): Unit = {
@@ -182,14 +183,6 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
 }
 
 private[write] object StreamPacking {
-
-  /** What is to be planned anew, in order.
-    *
-    * @param first has been in a shard that readers don't get it from
-    */
-  private final case class Anew(first: Vector[Entry] = Vector.empty, next: Vector[Entry] = Vector.empty) {
-    def and(rows: Vector[Entry]): Anew = copy(next = next ++ rows)
-  }
 
   private def byId(shards: Vector[Shard]) = shards.iterator.map(shard => shard.id -> shard).toMap
 

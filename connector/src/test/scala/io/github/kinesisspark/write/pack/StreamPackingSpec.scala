@@ -105,6 +105,25 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       packer.rejected(sent.head).map(_.row.row) shouldBe Seq(50)
     }
 
+    it("sends rows that wait for a new plan in their order, though they waited for several shards, if ordered") {
+      val halves  = Vector(HashKeyRange(0, HashKey.Last / 2), HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last))
+      val shards  = halves.zipWithIndex.map { case (keys, n) => Shard(f"shardId-$n%012d", Nil, keys, closed = false) }
+      val packer  = new StreamPacking(limits, ordered = true, shards)
+      val hashKey = Vector(HashKey.Last, BigInt(0))
+      // Of one partition key, by turns for either shard, each too large to be packed.
+      val sent = (0 until 6).flatMap(n => packer.add(entry(50 * n, 1000, Some(hashKey(n % 2)))))
+      sent.map(_.row.row) shouldBe Seq(0, 50)
+      // No shard has both hash keys.
+      packer.taken(sent.head, shards.head.id) shouldBe empty
+      var next  = packer.taken(sent.last, shards.head.id)
+      var order = Vector.empty[Long]
+      while (next.nonEmpty) {
+        order ++= next.map(_.row.row)
+        next = next.flatMap(packer.taken(_, shards.head.id))
+      }
+      order shouldBe Vector(100, 150, 200, 250)
+    }
+
     it("packs by the current shards after a merge that repeated no row") {
       val left   = Shard("shardId-000000000000", Nil, HashKeyRange(0, HashKey.Last / 2), closed = false)
       val right  = Shard("shardId-000000000001", Nil, HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), closed = false)
