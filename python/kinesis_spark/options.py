@@ -7,7 +7,7 @@ together. Checked here is what can be known without AWS, so that a mistake shows
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypedDict, Union, cast
@@ -244,6 +244,7 @@ class KinesisOptions:
             )
         found = type(self.cloud_watch).__name__
         require(isinstance(self.cloud_watch, CloudWatch), "cloud_watch", found, "a CloudWatch")
+        check_once(stream.stream for stream in self.per_stream)
         own = self._own_options(names, arns)
         check_roles(self.role, self.per_stream)
         check_sts(self.connection, self.credentials, self.role, self.per_stream)
@@ -342,8 +343,7 @@ class KinesisOptions:
             require(len(read) > 0, "per_stream", found, f"one of the streams that are read: {', '.join(names + arns)}")
             require(len(read) == 1, "per_stream", found, f"its ARN or exact name, as it may be {' or '.join(read)}")
             meant += read
-        twice = sorted({stream for stream in meant if meant.count(stream) > 1})
-        require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
+        check_once(meant)
         return dict(zip(meant, self.per_stream))
 
 
@@ -405,6 +405,21 @@ def take_access(given: Given, calls: object) -> dict[str, Any]:
         "connection": given.take(Connection),
         "per_stream": take_per_stream(given),
     }
+
+
+def check_once(streams: Iterable[str]) -> None:
+    """Refuse several options of one stream. Case makes no difference, because Spark's maps of options ignore it.
+
+    Args:
+        streams: names or ARNs of those that have options of their own.
+
+    Raises:
+        InvalidOptionError: for a stream that is there twice.
+    """
+    found = list(streams)
+    lower = [stream.lower() for stream in found]
+    twice = sorted({stream for stream in found if lower.count(stream.lower()) > 1})
+    require(not twice, "per_stream", ", ".join(twice), "the options of each stream once")
 
 
 def check_roles(general: AssumedRole | str | None, per_stream: Sequence[StreamOptions]) -> None:

@@ -47,6 +47,7 @@ from kinesis_spark.options import (
     StreamOptions,
     check_caller,
     check_endpoints,
+    check_once,
     check_region,
     check_roles,
     check_sts,
@@ -132,6 +133,7 @@ class KinesisSinkOptions:
             raise InvalidOptionError("stream_name and stream_arn: both were given, one at most is needed.")
         if self.aggregate_size != _DEFAULT_AGGREGATE and not self.aggregate:
             raise InvalidOptionError("aggregate_size: it was given without aggregate=True, which it is for.")
+        check_once(own.stream for own in self.per_stream)
         for own in self.per_stream:
             if own.starting_position is not None or own.ending_position is not None:
                 raise InvalidOptionError(f"per_stream: a sink has no positions, and those of {own.stream} have one.")

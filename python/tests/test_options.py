@@ -35,6 +35,7 @@ from kinesis_spark.options import SourceArguments, source_options
 from kinesis_spark.write import SinkArguments, write_batch
 
 ARN = "arn:aws:kinesis:eu-west-1:123456789012:stream/orders"
+UPPER = "arn:aws:kinesis:eu-west-1:123456789012:stream/Orders"
 OTHER = "arn:aws:kinesis:us-east-1:123456789012:stream/orders"
 ROLE = "arn:aws:iam::123456789012:role/reader"
 MOMENT = datetime(2026, 1, 31, 8, tzinfo=timezone.utc)
@@ -452,6 +453,24 @@ def test_a_sink_s_streams_are_called_in_the_region_of_their_arns_and_in_names_th
         KinesisSinkOptions(
             per_stream=[by_name, StreamOptions(stream=ARN, credentials=TOKEN, role=AssumedRole(external_id="ext"))]
         )
+
+
+@pytest.mark.parametrize(
+    ("options", "streams", "twice"),
+    [
+        (KinesisOptions, {"stream_name": ("orders", "Orders")}, ("orders", "Orders")),
+        (KinesisOptions, {"stream_arn": (ARN, UPPER)}, (ARN, UPPER)),
+        (KinesisOptions, {"stream_arn": (UPPER, OTHER)}, ("Orders", "orders")),
+        (KinesisSinkOptions, {}, ("orders", "orders")),
+        (KinesisSinkOptions, {}, ("orders", "Orders")),
+        (KinesisSinkOptions, {}, (ARN, UPPER)),
+    ],
+)
+def test_options_of_streams_whose_names_are_one_for_spark_are_refused(options: Any, streams: Any, twice: Any) -> None:  # noqa: ANN401
+    with pytest.raises(InvalidOptionError) as refused:
+        options(**streams, per_stream=[StreamOptions(stream=stream) for stream in twice])
+    shown = ", ".join(sorted({*twice}))
+    assert str(refused.value) == f"per_stream={shown!r} is not valid: expected the options of each stream once"
 
 
 def test_per_stream_options_are_passed_by_arn_if_stream_names_are_equal() -> None:
