@@ -7,7 +7,9 @@ import os
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta, timezone
 from importlib import metadata
 from pathlib import Path
@@ -107,6 +109,55 @@ def test_put_keeps_each_call_below_the_service_s_limit_of_bytes() -> None:
     target = service.Target("events", None, None, None)
     receipts = list(service.put(client, target, [Record("key", each) for each in data]))
     assert (client.put, len(receipts)) == (data, 500)
+
+
+def test_put_retries_refused_records_for_a_time_and_fails_with_the_first_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(service, "_MOST_REFUSED_S", 0.5)
+    refused = {"ErrorCode": "ProvisionedThroughputExceededException", "ErrorMessage": "Rate exceeded for shard"}
+    calls: list[list[bytes]] = []
+
+    def put_records(Records: list[dict[str, Any]], **_: str) -> dict[str, Any]:  # noqa: N803
+        calls.append([record["Data"] for record in Records])
+        taken = {"ShardId": "shardId-0", "SequenceNumber": "1"}
+        return {"Records": [refused if record["Data"] == b"two" else taken for record in Records]}
+
+    monkeypatch.setattr(service.Target, "client", lambda _: SimpleNamespace(put_records=put_records))
+    done = CliRunner().invoke(kinesis_spark, ["put", "events", "--output", "json"], input="one\ntwo\nthree\n")
+    assert (done.exit_code, len(done.stdout.splitlines())) == (1, 2)
+    assert calls[:2] == [[b"one", b"two", b"three"], [b"two"]]
+    assert "PutRecords into events: 1 record is still refused after 0.5 s" in done.stderr
+    assert "ProvisionedThroughputExceededException: Rate exceeded for shard" in done.stderr
+
+
+def test_put_sends_the_lines_of_an_open_pipe_as_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    client = PutRecords()
+    monkeypatch.setattr(service.Target, "client", lambda _: client)
+    reading, writing = os.pipe()
+    arguments = ["put", "events", "--output", "json"]
+    with ThreadPoolExecutor() as executor, os.fdopen(reading, "rb") as given, os.fdopen(writing, "wb", 0) as pipe:
+        done = executor.submit(CliRunner().invoke, kinesis_spark, arguments, input=given)
+        for written, put in ((b"one\nt", [b"one"]), (b"wo\r\n\nth", [b"one", b"two", b""])):
+            pipe.write(written)
+            deadline = time.monotonic() + PATIENCE_S
+            while client.put != put:
+                assert time.monotonic() < deadline, client.put
+                time.sleep(0.01)
+        pipe.write(b"ree")
+        pipe.close()
+        result = done.result(PATIENCE_S)
+    assert client.put == [b"one", b"two", b"", b"three"]
+    assert len(result.stdout.splitlines()) == 4
+
+
+def test_put_takes_each_line_of_a_file_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    client = PutRecords(calls=1000)
+    monkeypatch.setattr(service.Target, "client", lambda _: client)
+    data = [str(n).encode() * (n % 50) for n in range(100_000)]
+    (tmp_path / "lines").write_bytes(b"\n".join(data))
+    done = CliRunner().invoke(kinesis_spark, ["put", "events", "--key", "k", "--file", str(tmp_path / "lines")])
+    assert (done.exit_code, client.put) == (0, data)
 
 
 def test_put_prints_what_was_put_before_a_call_fails(monkeypatch: pytest.MonkeyPatch) -> None:

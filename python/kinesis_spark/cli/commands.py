@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import io
+import itertools
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
@@ -36,6 +38,8 @@ _FAILED = click.ClickException.exit_code
 # It is also what click exits with where an argument is wrong.
 _BEHIND = click.UsageError.exit_code
 _INTERRUPTED = 130
+# How much of an input is read at a time.
+_MOST_READ = 1 << 20
 EXIT_STATUS = {
     0: "the command has done its work",
     _FAILED: "the command fails, with the reason on standard error; `doctor`: a check fails",
@@ -92,19 +96,42 @@ def tail(start: str, count: int | None, output: str, *, follow: bool, **of: str 
 @click.option("--key", help="The partition key of all records; left out, each has one of its own.")
 @click.option("--file", "source", type=click.File("rb"), default="-", help="Where to read; - for standard input.")
 @_OUTPUT
-def put(key: str | None, source: BinaryIO, output: str, **of: str | None) -> None:
-    """Put each line of a file or of standard input as a record."""
-    lines = [line.rstrip(b"\r\n") for line in source]
-    records = [Record(key or f"line-{number}", line) for number, line in enumerate(lines)]
+def put(key: str | None, source: io.BufferedReader, output: str, **of: str | None) -> None:
+    """Put each line of a file or of standard input as a record.
+
+    Lines are put as they come. A record that Kinesis refuses is put again after the others of its call, for a minute at
+    most, so records of one key may change their order. JSON is printed as records are put, the table at the end.
+    """
+    names = ("shardId", "sequenceNumber")
+    numbers = itertools.count()
     receipts: list[tuple[str, str]] = []
     try:
         with _failures():
             target = Target(**of)  # type: ignore[arg-type]
-            for receipt in service.put(target.client(), target, records):
-                receipts.append(receipt)
+            client = target.client()
+            for lines in _lines_as_they_come(source):
+                records = [Record(key or f"line-{number}", line) for line, number in zip(lines, numbers)]
+                for receipt in service.put(client, target, records):
+                    if output == "json":
+                        _show(output, names, [receipt])
+                    else:
+                        receipts.append(receipt)
     finally:
         # Also after a failure, as these records are in the stream.
-        _show(output, ("shardId", "sequenceNumber"), receipts)
+        _show(output, names, receipts)
+
+
+def _lines_as_they_come(source: io.BufferedReader) -> Iterator[list[bytes]]:
+    """The lines of an input without their ends, those together that are there without a wait. The last needs no end."""
+    begun: list[bytes] = []
+    while piece := source.read1(_MOST_READ):
+        first, *others = piece.split(b"\n")
+        begun.append(first)
+        if others:
+            yield [line.rstrip(b"\r") for line in (b"".join(begun), *others[:-1])]
+            begun = others[-1:]
+    if last := b"".join(begun):
+        yield [last.rstrip(b"\r")]
 
 
 @kinesis_spark.command()

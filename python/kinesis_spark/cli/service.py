@@ -15,8 +15,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session as AwsSession
 
 from kinesis_spark._kinds import is_stream_arn
+from kinesis_spark.errors import KinesisCallError
 from kinesis_spark.local.client import Record, batches
 from kinesis_spark.position import Position
+
+# How long a record may be refused, as by its shard's limits.
+_MOST_REFUSED_S = 60.0
 
 # GetRecords of a shard in a second is 5 calls, from all who poll it; a tail takes one.
 _POLL_S = 1.0
@@ -107,20 +111,36 @@ def deregister(client: Any, consumers: Sequence[dict[str, Any]]) -> None:  # noq
 
 
 def put(client: Any, target: Target, records: Sequence[Record]) -> Iterator[tuple[str, str]]:  # noqa: ANN401
-    """Put records by their partition keys, in order; refused ones again until they are taken.
+    """Put records by their partition keys. A record that is refused is put again after the others of its call.
 
     Yields:
-        Shard and sequence number of each record.
+        Shard and sequence number of each record, as records are put.
+
+    Raises:
+        KinesisCallError: if a record is refused for a minute.
     """
     for batch in batches(records):
         wanted = [records[i] for i in batch]
+        deadline = time.monotonic() + _MOST_REFUSED_S
         while wanted:
             entries = [{"PartitionKey": record.partition_key, "Data": record.data} for record in wanted]
             answers = client.put_records(**target.name, Records=entries)["Records"]
             yield from ((a["ShardId"], a["SequenceNumber"]) for a in answers if not a.get("ErrorCode"))
             wanted = [record for record, answer in zip(wanted, answers) if answer.get("ErrorCode")]
             if wanted:
+                if time.monotonic() > deadline:
+                    raise _still_refused(target, answers)
                 time.sleep(0.2)
+
+
+def _still_refused(target: Target, answers: Sequence[dict[str, Any]]) -> KinesisCallError:
+    refused = [f"{answer['ErrorCode']}: {answer.get('ErrorMessage')}" for answer in answers if answer.get("ErrorCode")]
+    count = "1 record is" if len(refused) == 1 else f"{len(refused)} records are"
+    return KinesisCallError(
+        f"PutRecords into {target.stream}: {count} still refused after {_MOST_REFUSED_S:g} s, the first with "
+        f"{refused[0]}. Later records were not put.",
+        "KINESIS_WRITE_TIMED_OUT",
+    )
 
 
 def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Iterator[tuple[str, dict[str, Any]]]:  # noqa: ANN401
