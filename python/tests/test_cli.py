@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
+import select
+import signal
 import subprocess
 import sys
 import time
@@ -158,6 +161,49 @@ def test_put_takes_each_line_of_a_file_once(monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "lines").write_bytes(b"\n".join(data))
     done = CliRunner().invoke(kinesis_spark, ["put", "events", "--key", "k", "--file", str(tmp_path / "lines")])
     assert (done.exit_code, client.put) == (0, data)
+
+
+PUT_IN_PROCESS = """
+from types import SimpleNamespace
+from kinesis_spark.cli import main, service
+answer = {"Records": [{"ShardId": "shardId-0", "SequenceNumber": "1"}]}
+service.Target.client = lambda _: SimpleNamespace(put_records=lambda **_: answer)
+main()
+"""
+
+
+def test_put_shows_what_was_put_and_exits_with_130_on_ctrl_c() -> None:
+    command = [sys.executable, "-c", PUT_IN_PROCESS, "put", "events", "--output", "json"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"one\n")
+        process.stdin.flush()
+        assert select.select([process.stdout], [], [], PATIENCE_S)[0], "nothing is put while the pipe is open"
+        assert b"shardId-0" in process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(PATIENCE_S) == 130
+        assert process.stderr.read() == b""
+
+
+class Interrupted(io.RawIOBase):
+    """Standard input, where Ctrl-C comes in the place of an answer."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _: Any) -> int:  # noqa: ANN401  (a buffer, which mypy has no name for)
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_in_a_question_exits_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service.Target, "client", lambda _: None)
+    monkeypatch.setattr(service, "old_consumers", lambda *_: [{"ConsumerName": "app-1"}])
+    arguments = ["consumers", "events", "--prefix", "app-", "--deregister"]
+    done = CliRunner().invoke(kinesis_spark, arguments, input=io.BufferedReader(Interrupted()))
+    assert done.exit_code == 130
+    assert "Deregister app-1 of events?" in done.stderr
 
 
 def test_put_prints_what_was_put_before_a_call_fails(monkeypatch: pytest.MonkeyPatch) -> None:

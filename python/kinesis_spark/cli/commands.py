@@ -65,7 +65,22 @@ _OUTPUT = click.option(
 )
 
 
-@click.group()
+class _Commands(click.Group):
+    """Exits with the status of Ctrl-C, which click makes an `Abort` where it asks a question."""
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  (as click's)
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(_INTERRUPTED) from None
+        except click.Abort as aborted:
+            # An answer of no is one, too.
+            if isinstance(aborted.__context__, KeyboardInterrupt):
+                raise SystemExit(_INTERRUPTED) from None
+            raise
+
+
+@click.group(cls=_Commands)
 @click.version_option(package_name="kinesis-spark")
 def kinesis_spark() -> None:
     """Look at Kinesis streams as the connector for Spark does. STREAM is a name or an ARN."""
@@ -345,8 +360,6 @@ def _failures() -> Iterator[None]:
         raise click.ClickException(f"{failed}\n{hint}") from failed
     except KinesisSparkError as failed:
         raise click.ClickException(str(failed)) from failed
-    except KeyboardInterrupt:
-        raise SystemExit(_INTERRUPTED) from None
 
 
 def _show(output: str, names: Sequence[str], rows: Sequence[Sequence[Any]], *, empty: str = "") -> None:
