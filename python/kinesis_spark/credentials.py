@@ -150,7 +150,7 @@ class AssumedRole:
         role_arn: the role, `arn:aws:iam::<12 digits>:role/<name>`. It may be left out in general if streams have roles
             of their own, and of a stream if there is a general one.
         external_id: what the role's trust policy asks for, or None.
-        role_session_name: the name of the session in CloudTrail.
+        role_session_name: the name of the session in CloudTrail; None for the general role's, or else `kinesis-spark`.
         role_chain: roles to assume before this one, each with the credentials of the one before. The external ID that
             a role's trust policy asks for follows its ARN after a space.
         role_duration: how long the credentials live, from 15 minutes to 12 hours, or one after a chain; None for an
@@ -165,7 +165,7 @@ class AssumedRole:
 
     role_arn: str | None = option("roleArn", _ROLE_ARN, default=None)
     external_id: str | None = option("externalId", _EXTERNAL_ID, default=None, aliases=("roleExternalId",))
-    role_session_name: str = option("roleSessionName", _SESSION_NAME, default="kinesis-spark")
+    role_session_name: str | None = option("roleSessionName", _SESSION_NAME, default=None)
     role_chain: str | Sequence[str] | None = option(
         "roleChain", several(_CHAINED_ROLE, key=lambda role: role.partition(" ")[0]), default=None
     )

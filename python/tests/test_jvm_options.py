@@ -151,9 +151,15 @@ def snake_case(name: str) -> str:
     return ".".join([first, "_".join(rest)]) if rest else first
 
 
+# A stream may have a role of its own, which takes from the general one what it leaves out: only None is left out.
+LEFT_TO_CONNECTOR = {"roleSessionName": "kinesis-spark"}
+
+
 def python_default(cls: type, field: str, spec: OptionSpec) -> str | None:
     default = next(f.default for f in dataclasses.fields(cls) if f.name == field)
-    return None if default in (None, (), dataclasses.MISSING) else spec.kind.write(default)
+    if default in (None, (), dataclasses.MISSING):
+        return LEFT_TO_CONNECTOR.get(spec.name)
+    return spec.kind.write(default)
 
 
 def comparable(kind: str, text: str | None) -> object:
@@ -332,6 +338,7 @@ def parse_in_jvm(spark: SparkSession, options: type, given: Mapping[str, str]) -
         OF_SEVERAL | {"stream.orders.roleArn": ROLE, "roleSessionName": "nightly", "externalId": "ext"},
         OF_SEVERAL | {"stream.orders.roleArn": ROLE, "roleTags": "team=data"},
         OF_SEVERAL | {"roleArn": ROLE, "stream.refunds.externalId": "ext"},
+        OF_SEVERAL | {"roleArn": ROLE, "roleSessionName": "a1", "stream.orders.roleSessionName": "kinesis-spark"},
         OF_ORDERS | FAN_OUT | {"recordPublisher": "polling", "efo.tags": "team=data", "polling.callsPerSecond": "2"},
         {"streamName": "Orders,refunds", "stream.orders.region": "eu-west-1"},
         {"streamName": "Orders,orders", "stream.orders.region": "eu-west-1"},

@@ -730,6 +730,11 @@ def test_keyword_arguments_of_functions_are_the_fields_of_the_options(options: t
             credentials=CustomCredentials("com.example.Vault", {"vaultToken": "planted", "path": "a.b"}),
             per_stream=(StreamOptions(stream=OTHER, role=ROLE),),
         ),
+        KinesisOptions(
+            stream_name=("orders", "refunds"),
+            role=AssumedRole(ROLE, role_session_name="nightly"),
+            per_stream=(StreamOptions(stream="orders", role=AssumedRole(role_session_name="kinesis-spark")),),
+        ),
         KinesisOptions(stream_arn=ARN, credentials=ProfileCredentials("production")),
         KinesisOptions(stream_arn=ARN, credentials=WebIdentityCredentials("/token"), role=ROLE),
         KinesisSinkOptions(),
