@@ -90,7 +90,7 @@ private[aws] object Credentials {
       file <- valueOf(AWS_WEB_IDENTITY_TOKEN_FILE)
       if !Seq(AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY).forall(valueOf(_).isDefined)
     } yield {
-      val name = AWS_ROLE_SESSION_NAME.getStringValue.orElse(RoleSession.DefaultName)
+      val name = valueOf(AWS_ROLE_SESSION_NAME).getOrElse(RoleSession.DefaultName)
       RoleCredentials(
         RoleCredentials.OfWebIdentity(role, name, file, None),
         RoleCredentials.sts(region, connection, AnonymousCredentialsProvider.create())

@@ -401,6 +401,23 @@ class CredentialsTest extends AnyFunSuite {
     Files.delete(token)
   }
 
+  test(
+    "the role of a web identity in the environment is assumed under the connector's name if the one there is blank"
+  ) {
+    val token = Files.writeString(Files.createTempFile("token", ""), "token-1")
+    withProperties(
+      "aws.webIdentityTokenFile" -> token.toString,
+      "aws.roleArn"              -> "arn:aws:iam::123456789012:role/r",
+      "aws.roleSessionName"      -> ""
+    ) {
+      withSts(DefaultChain, _ => assumedByToken("role-id", later)) { (credentials, sts) =>
+        assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+        assert(sts.requests.head.body.contains("RoleSessionName=kinesis-spark"))
+      }
+    }
+    Files.delete(token)
+  }
+
   test("a profile's credentials can be closed while their clients are being made") {
     val pipe = Files.createTempDirectory("pipe-").resolve("bundle")
     assert(new ProcessBuilder("mkfifo", pipe.toString).start().waitFor() == 0)
