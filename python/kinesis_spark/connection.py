@@ -50,8 +50,8 @@ class Connection:
             whole call may take a minute, or `connect_timeout` and this together where that is longer.
         max_connections: how many calls of one client, shared by all tasks of an executor, may be under way at once.
         application_id: a name of the application in the user agent of all calls.
-        sts_region: the region whose STS is asked for roles, of options or of a profile; None for the profile's, or else
-            the stream's.
+        sts_region: the region whose STS is asked for roles, of options or of a profile. If None, a `role_arn` is asked
+            for in the stream's region, a profile's role in the profile's, or else the stream's.
         sts_endpoint: the URL of STS, for the same roles, instead of the region's own.
 
     Raises:

@@ -183,7 +183,7 @@ object ProxyOptions extends OptionGroup(OptionScope.Both) {
 
 /** Where roles are asked for.
   *
-  * @param region   left out, the stream's
+  * @param region   left out, the stream's, or for a profile's role the profile's, if it has one
   * @param endpoint instead of the region's own
   */
 final case class StsOptions(region: Option[String], endpoint: Option[URI])
@@ -194,7 +194,8 @@ object StsOptions extends OptionGroup(OptionScope.Both) {
     "stsRegion",
     OptionValue.region,
     doc =
-      "The region whose STS is asked for roles: `roleArn`, or a profile's. Left out, it is the profile's, or else the stream's."
+      "The region whose STS is asked for roles: `roleArn`, or a profile's. Left out, a `roleArn` is asked for in the stream's region, a profile's role " +
+        "in the profile's, or else the stream's."
   )
 
   val stsEndpoint: Opt[Option[URI]] = optional(
