@@ -149,6 +149,8 @@ def _write_boolean(value: bool) -> str:  # noqa: FBT001
 def _read_endpoint(field: str, value: object) -> object:
     expected = "a URL of scheme, host and perhaps port, like http://127.0.0.1:4567"
     require(isinstance(value, str) and _is_endpoint(value), field, value, expected)
+    without = "a URL whose host has no underscore, because no host's name has one. Use another name, or an address"
+    require("_" not in urlsplit(str(value)).netloc, field, value, without)
     return value
 
 

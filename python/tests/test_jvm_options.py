@@ -409,6 +409,7 @@ def _check_same_meaning(
             "efo.deregisterOnStop": "true",
         },
         OF_ORDERS | {"fips": "true", "endpoint": "http://localhost:1"},
+        OF_ORDERS | {"endpoint": "http://kinesis_mock:4567"},
         OF_ORDERS | {"linger": "1s", "dualStack": "true", "endpoint": "http://localhost:1"},
         OF_ORDERS | {"fips": "true", "stsEndpoint": "http://localhost:1"},
         OF_SEVERAL | {"fips": "true", "stream.orders.endpoint": "http://localhost:1"},

@@ -269,6 +269,7 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
         ({"endpoint": "http://user:word@host"}, "a URL"),
         ({"endpoint": "http://host:notaport"}, "a URL"),
         ({"endpoint": "http://host/path"}, "a URL"),
+        ({"endpoint": "http://kinesis_mock:4567"}, "a URL whose host has no underscore"),
         ({"starting_position": "EARLIEST"}, "TRIM_HORIZON"),
         ({"starting_position": "AT_TIMESTAMP:2026-01-31T08:00:00"}, "ISO-8601 with an offset"),
         ({"starting_position": "AT_TIMESTAMP"}, "AT_TIMESTAMP:<time>"),

@@ -233,6 +233,15 @@ object OptionValue {
     val uri =
       try Some(new URI(value))
       catch { case _: URISyntaxException => None }
+    val hasUnderscore = uri.exists(u => u.getHost == null && Option(u.getAuthority).exists(_.contains('_')))
+    if (hasUnderscore)
+      Left(
+        "a URL whose host has no underscore, because no host's name has one. Call the server by another name, or by its address"
+      )
+    else serverOf(uri)
+  }
+
+  private def serverOf(uri: Option[URI]): Either[String, URI] =
     uri
       .filter(u => Option(u.getScheme).exists(s => s.equalsIgnoreCase("http") || s.equalsIgnoreCase("https")))
       .filter(u => u.getHost != null && u.getUserInfo == null && u.getQuery == null && u.getFragment == null)
@@ -242,7 +251,6 @@ object OptionValue {
       .toRight(
         "a URL of scheme and host, with a port if need be, such as https://kinesis.eu-west-1.amazonaws.com or http://localhost:4567"
       )
-  }
 
   val region: OptionKind[String] =
     matching("[a-z]{2,}(-[a-z0-9]+)*-[0-9]+", "the name of an AWS region such as eu-west-1")

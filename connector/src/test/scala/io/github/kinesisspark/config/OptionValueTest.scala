@@ -96,6 +96,12 @@ class OptionValueTest extends AnyFunSuite with ScalaCheckPropertyChecks {
       assert(OptionValue.endpoint(text).isLeft, text)
   }
 
+  test("an endpoint whose host has an underscore is refused because of it") {
+    for (text <- Seq("http://kinesis_mock:4567", "https://a_b.example.com"))
+      assert(OptionValue.endpoint(text).left.exists(_.contains("no underscore")), text)
+    assert(OptionValue.endpoint("http://host/a_b").left.exists(!_.contains("underscore")))
+  }
+
   test("the reason of a refused value does not contain the value") {
     val parsers = OptionRegistry.all.filterNot(_.kind.name == "list").map(_.kind)
     forAll(Gen.stringOfN(12, Gen.alphaNumChar)) { value =>
