@@ -31,7 +31,7 @@ class Position:
         timestamp: for AT_TIMESTAMP the moment, aware of its time zone; None for the others.
 
     Raises:
-        InvalidOptionError: for a naive datetime, or a timestamp that is missing or out of place.
+        InvalidOptionError: for a naive datetime, one before 1970, or a timestamp that is missing or out of place.
     """
 
     kind: PositionKind
@@ -50,6 +50,7 @@ class Position:
                 "a datetime with a time zone (for example datetime.now(timezone.utc)): a naive one means another "
                 "moment on each machine",
             )
+            require(moment is not None and moment >= EPOCH, "timestamp", moment, "a moment of 1970 or later")
         else:
             require(self.timestamp is None, "timestamp", self.timestamp, f"none, for a position {self.kind}")
 

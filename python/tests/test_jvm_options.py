@@ -410,6 +410,7 @@ def _check_same_meaning(
         },
         OF_ORDERS | {"fips": "true", "endpoint": "http://localhost:1"},
         OF_ORDERS | {"endpoint": "http://kinesis_mock:4567"},
+        OF_ORDERS | {"startingPosition": "AT_TIMESTAMP:1969-12-31T23:59:59Z"},
         OF_ORDERS | {"linger": "1s", "dualStack": "true", "endpoint": "http://localhost:1"},
         OF_ORDERS | {"fips": "true", "stsEndpoint": "http://localhost:1"},
         OF_SEVERAL | {"fips": "true", "stream.orders.endpoint": "http://localhost:1"},

@@ -273,6 +273,7 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
         ({"starting_position": "EARLIEST"}, "TRIM_HORIZON"),
         ({"starting_position": "AT_TIMESTAMP:2026-01-31T08:00:00"}, "ISO-8601 with an offset"),
         ({"starting_position": "AT_TIMESTAMP"}, "AT_TIMESTAMP:<time>"),
+        ({"starting_position": "AT_TIMESTAMP:1969-12-31T23:59:59Z"}, "1970 or later"),
         ({"starting_position": datetime(2026, 1, 31)}, "time zone"),  # noqa: DTZ001
         ({"ending_position": "TRIM_HORIZON"}, "nothing comes before the oldest record"),
         ({"record_publisher": "efo"}, "EnhancedFanOut("),

@@ -57,6 +57,12 @@ def test_a_datetime_without_time_zone_is_refused() -> None:
         Position.at(datetime(2026, 1, 31))  # noqa: DTZ001
 
 
+def test_a_timestamp_before_1970_is_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="1970 or later"):
+        Position.at(datetime(1969, 12, 31, 23, 59, 59, 999_999, timezone.utc))
+    assert Position.at(datetime(1970, 1, 1, 2, tzinfo=timezone(timedelta(hours=2)))) == Position.parse("AT_TIMESTAMP:0")
+
+
 def test_a_text_is_refused_as_a_timestamp() -> None:
     with pytest.raises(InvalidOptionError, match="expected a datetime"):
         Position.at("2026-01-31")  # type: ignore[arg-type]
