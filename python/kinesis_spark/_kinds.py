@@ -17,6 +17,8 @@ from kinesis_spark.errors import InvalidOptionError
 _Value = TypeVar("_Value")
 
 MILLISECOND = timedelta(milliseconds=1)
+# The largest numbers of the JVM's types.
+MOST_INT, MOST_LONG = 2**31 - 1, 2**63 - 1
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _DURATION = re.compile(r"(?:\d+\s*[a-z]+\s*)+")
 _DURATION_PART = re.compile(r"(\d+)\s*([a-z]+)")
@@ -256,14 +258,14 @@ def words(*choices: str) -> Kind:
     return Kind(read)
 
 
-def count(least: int = 1, most: int | None = None) -> Kind:
+def count(least: int = 1, most: int = MOST_INT) -> Kind:
     """A whole number, also as a text."""
-    expected = f"a whole number of at least {least}" + ("" if most is None else f" and at most {most}")
+    expected = f"a whole number of at least {least} and at most {most}"
 
     def read(field: str, value: object) -> object:
         number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
-        fits = isinstance(number, int) and not isinstance(number, bool) and least <= number
-        require(fits and (most is None or number <= most), field, value, expected)  # type: ignore[operator]
+        fits = isinstance(number, int) and not isinstance(number, bool) and least <= number <= most
+        require(fits, field, value, expected)
         return number
 
     return Kind(read)

@@ -29,6 +29,7 @@ from kinesis_spark._kinds import (
     ENDPOINT,
     EPOCH,
     MILLISECOND,
+    MOST_LONG,
     REGION,
     STREAM_ARN,
     STREAM_NAME,
@@ -214,9 +215,9 @@ class KinesisOptions:
     record_publisher: RecordPublisher | str = option("recordPublisher", RECORD_PUBLISHER, default=Polling())
     fail_on_data_loss: bool | str = option("failOnDataLoss", BOOLEAN, default=True)
     deaggregate: bool | str = option("deaggregate", BOOLEAN, default=True)
-    max_records_per_trigger: int | None = option("maxRecordsPerTrigger", count(), default=None)
+    max_records_per_trigger: int | None = option("maxRecordsPerTrigger", count(most=MOST_LONG), default=None)
     max_bytes_per_trigger: int | str | None = option("maxBytesPerTrigger", size(), default=None)
-    min_records_per_trigger: int | None = option("minRecordsPerTrigger", count(), default=None)
+    min_records_per_trigger: int | None = option("minRecordsPerTrigger", count(most=MOST_LONG), default=None)
     max_trigger_delay: timedelta | str = option("maxTriggerDelay", duration(), default=timedelta(minutes=15))
     max_shard_skew: timedelta | str = option("maxShardSkew", duration(off=True), default=timedelta(seconds=10))
     shard_discovery_interval: timedelta | str = option(

@@ -14,7 +14,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from kinesis_spark._jvm import call, jvm_of
-from kinesis_spark._kinds import EPOCH, MILLISECOND, count, require
+from kinesis_spark._kinds import EPOCH, MILLISECOND, MOST_LONG, count, require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.options import KinesisOptions, SourceArguments, source_options
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.listener import StreamingQueryProgress
     from typing_extensions import Unpack
 
-_BATCH = count(least=0)
+_BATCH = count(least=0, most=MOST_LONG)
 _INSTEAD = "Use a classic session, or write the positions by hand (positions.of)."
 
 

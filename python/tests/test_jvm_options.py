@@ -435,6 +435,7 @@ def _check_same_meaning(
         {"streamArn": ORDERS, "stream.orders.region": "us-east-1"},
         OF_ORDERS | BACKWARDS,
         OF_ORDERS | {"startingPosition": EIGHT, "stream.orders.endingPosition": EIGHT},
+        LINGER | {"maxInFlightCalls": "2147483648"},
         LINGER | OF_ORDERS | TOKEN,
         LINGER | OF_ORDERS | TOKEN | {"stream.refunds.roleArn": ROLE},
         LINGER | OF_ORDERS | TOKEN | {f"stream.{ORDERS}.roleArn": ROLE},

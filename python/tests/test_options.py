@@ -294,6 +294,7 @@ def test_static_keys_and_a_provider_class_are_passed_to_spark() -> None:
         ({"max_shard_skew": timedelta(seconds=-1)}, "at least 0 ms"),
         ({"shard_discovery_interval": timedelta(milliseconds=10)}, "at least 100 ms"),
         ({"min_partitions": 0}, "at least 1"),
+        ({"min_partitions": 1 << 31}, "at most 2147483647"),
         ({"reader_buffer_size": 1024}, "at least 16777216"),
         ({"credentials": ("id", "key")}, "StaticCredentials"),
         ({"role": "reader"}, "role's ARN"),

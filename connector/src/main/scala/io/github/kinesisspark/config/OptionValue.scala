@@ -108,18 +108,28 @@ object OptionValue {
 
   /** A whole number of one or more. */
   val count: OptionKind[Long] =
-    OptionKind("count", _.toLongOption.filter(_ > 0).toRight("a whole number greater than 0"), least = Some("1"))
+    OptionKind(
+      "count",
+      _.toLongOption.filter(_ > 0).toRight("a whole number greater than 0"),
+      least = Some("1"),
+      most = Some(Long.MaxValue.toString)
+    )
 
   /** One or more, as far as an Int goes. */
   val smallCount: OptionKind[Int] =
-    count.within("1", None, s"at most ${Int.MaxValue}")(_ <= Int.MaxValue).map(_.toInt)
+    count.within("1", Some(Int.MaxValue.toString), s"at most ${Int.MaxValue}")(_ <= Int.MaxValue).map(_.toInt)
 
   def countUpTo(most: Int): OptionKind[Int] =
     smallCount.within("1", Some(most.toString), s"a whole number from 1 to $most")(_ <= most)
 
   /** A whole number of none or more. */
   val countOrZero: OptionKind[Int] =
-    OptionKind("count", _.toIntOption.filter(_ >= 0).toRight("a whole number, 0 or more"), least = Some("0"))
+    OptionKind(
+      "count",
+      _.toIntOption.filter(_ >= 0).toRight(s"a whole number, 0 or more, and at most ${Int.MaxValue}"),
+      least = Some("0"),
+      most = Some(Int.MaxValue.toString)
+    )
 
   private val DecimalForm = """\d+(\.\d+)?""".r
 
