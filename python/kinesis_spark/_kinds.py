@@ -119,7 +119,7 @@ MOST_TAGS = 50
 
 def _read_tags(field: str, value: object) -> object:
     expected = (
-        f'at most {MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, spaces and _.:/=+-@, '
+        f'at most {MOST_TAGS} tags, such as {{"team": "data"}}, of letters, digits, inner spaces and _.:/=+-@, '
         "without = in keys, none of which begins with aws:"
     )
     pairs = [pair.partition("=") for pair in value.split(",")] if isinstance(value, str) else []
@@ -129,7 +129,8 @@ def _read_tags(field: str, value: object) -> object:
     require(not isinstance(value, str) or len(tags) == len(pairs), field, value, "tags with different keys")
     for key, text in tags.items():
         good = isinstance(key, str) and _TAG_KEY.fullmatch(key) and isinstance(text, str) and _TAG_VALUE.fullmatch(text)
-        require(bool(good), field, key, expected)
+        # The connector doesn't count spaces around them.
+        require(bool(good) and (key, text) == (key.strip(), text.strip()), field, key, expected)
     return ByName(tags)
 
 

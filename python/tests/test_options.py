@@ -209,6 +209,8 @@ def test_a_sink_has_roles_of_single_streams_but_no_positions_of_them() -> None:
         (lambda: AssumedRole(ROLE, role_duration="1m"), "role_duration"),
         (lambda: AssumedRole(ROLE, role_duration="2h", role_chain=ROLE), "after role_chain"),
         (lambda: AssumedRole(ROLE, role_chain="reader"), "role_chain"),
+        (lambda: AssumedRole(ROLE, role_tags={" team": "data"}), "role_tags=' team' is not valid"),
+        (lambda: AssumedRole(ROLE, role_tags={"team": "data "}), "role_tags='team' is not valid"),
         (
             lambda: AssumedRole(ROLE, role_chain=[ROLE, f"{ROLE} ext"]),
             f"role_chain='{ROLE}' is not valid: expected each",
