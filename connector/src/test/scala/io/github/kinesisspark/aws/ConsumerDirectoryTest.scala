@@ -15,7 +15,7 @@ import software.amazon.awssdk.services.kinesis.model.{
   ListStreamConsumersRequest,
   ListStreamConsumersResponse
 }
-import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
+import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
 
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration._
