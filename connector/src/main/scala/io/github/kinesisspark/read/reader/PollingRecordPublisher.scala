@@ -258,8 +258,9 @@ final class PollingRecordPublisher(
     }
   }
 
+  /** The least interval later at the earliest: a reader that catches up may have none. */
   private def askAgain(failed: Long): Unit = {
-    due = pace.due(failed, counted)
+    due = pace.due(failed, counted).max(failed + pace.busy.toNanos)
     request()
   }
 

@@ -8,9 +8,11 @@ import scala.concurrent.duration._
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
+import software.amazon.awssdk.core.SdkBytes
 import software.amazon.awssdk.core.exception.SdkClientException
 import software.amazon.awssdk.services.kinesis.model._
 
+import io.github.kinesisspark.Generators.number
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.runtime.VirtualTime
 
@@ -50,6 +52,43 @@ class PollingOutageSpec extends AnyFunSpec with Matchers {
         scene.failures.map(_.getMessage) shouldBe empty
         scene.deliveries should have size 2
       }
+  }
+
+  describe("a polling reader that catches up") {
+    it("pauses before each call at a server that calls every iterator expired") {
+      val time      = new VirtualTime
+      val client    = new Expiring
+      val scene     = new PublisherScene(client)(time.runtime)
+      val publisher = scene.polling()
+      publisher.request()
+      time.pass(1.nano)
+      scene.deliveries should have size 1
+      publisher.request()
+      time.pass(2.seconds)
+      client.calls - 1 should (be > 5 and be <= 10)
+    }
+  }
+
+  /** Answers once, with a record of 1 MiB and more to come. Then all iterators have expired, until it answers no more. */
+  private final class Expiring extends StubKinesis {
+    var calls = 0
+
+    private val large = Record.builder
+      .sequenceNumber(number(1).toString)
+      .partitionKey("key")
+      .data(SdkBytes.fromByteArray(new Array[Byte](1 << 20)))
+      .approximateArrivalTimestamp(java.time.Instant.ofEpochMilli(1))
+      .build
+
+    override def getRecords(r: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+      calls += 1
+      if (calls == 1)
+        CompletableFuture.completedFuture(
+          GetRecordsResponse.builder.records(large).nextShardIterator("iterator").millisBehindLatest(1000L).build
+        )
+      else if (calls < 100) CompletableFuture.failedFuture(ExpiredIteratorException.builder.statusCode(400).build)
+      else new CompletableFuture
+    }
   }
 
   /** Calls of GetRecords fail by their number, and each answer brings another iterator. */
