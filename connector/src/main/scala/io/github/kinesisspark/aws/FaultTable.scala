@@ -109,18 +109,6 @@ object FaultTable {
   private val throttled: (FaultKind, Throwable) => Fault    = Fault.Throttled(_, _)
 
   val rows: Seq[Row] = Seq(
-    // -- the query is being stopped
-    Row(
-      FaultKind("KINESIS_CALL_CANCELLED", "The query is being stopped."),
-      Fault.Cancelled(_, _),
-      "An interrupt is how Spark stops a query; retrying would hold it up.",
-      classes = Seq(
-        classOf[InterruptedException],
-        classOf[ClosedByInterruptException],
-        classOf[CancellationException],
-        classOf[AbortedException]
-      )
-    ),
     // -- credentials and permissions
     Row(
       FaultKind("KINESIS_CREDENTIALS_PROVIDER", "The class that credentialsProvider names has failed; see its error."),
@@ -322,6 +310,18 @@ object FaultTable {
         classOf[KmsInvalidStateException],
         classOf[KmsNotFoundException],
         classOf[KmsOptInRequiredException]
+      )
+    ),
+    // -- the query is being stopped
+    Row(
+      FaultKind("KINESIS_CALL_CANCELLED", "The query is being stopped."),
+      Fault.Cancelled(_, _),
+      "An interrupt is how Spark stops a query; retrying would hold it up.",
+      classes = Seq(
+        classOf[InterruptedException],
+        classOf[ClosedByInterruptException],
+        classOf[CancellationException],
+        classOf[AbortedException]
       )
     ),
     // -- what the service says of requests

@@ -58,6 +58,38 @@ class FaultClassifierTest extends AnyFunSuite with ScalaCheckPropertyChecks {
     (new InterruptedException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (new CancellationException, "Cancelled", "KINESIS_CALL_CANCELLED"),
     (AbortedException.builder().message("Thread was interrupted").build(), "Cancelled", "KINESIS_CALL_CANCELLED"),
+    // The thread that waits for credentials is interrupted, not that of their provider.
+    (
+      client("Unable to load credentials", AbortedException.create("aborted", new InterruptedException)),
+      "Cancelled",
+      "KINESIS_CALL_CANCELLED"
+    ),
+    (
+      new KinesisException(
+        "KINESIS_CREDENTIALS_PROVIDER",
+        "get() failed: java.util.concurrent.CancellationException",
+        new CancellationException
+      ),
+      "Suspect",
+      "KINESIS_CREDENTIALS_PROVIDER"
+    ),
+    (
+      client(
+        "failed",
+        new KinesisException(
+          "KINESIS_CREDENTIALS_PROVIDER",
+          "get() failed: java.lang.InterruptedException: its own",
+          new InterruptedException("its own")
+        )
+      ),
+      "Suspect",
+      "KINESIS_CREDENTIALS_PROVIDER"
+    ),
+    (
+      NoCredentials.of("profile 'dev'", new IllegalStateException(new CancellationException)),
+      "Suspect",
+      "KINESIS_NO_CREDENTIALS"
+    ),
     (
       client(
         "failed",
