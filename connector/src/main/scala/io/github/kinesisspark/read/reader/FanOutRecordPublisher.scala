@@ -201,10 +201,13 @@ final class FanOutRecordPublisher(
       case _ =>
         telemetry.failed()
         runtime.lines.warn(log, kind, shard)(s"$described The next subscription begins where this one ended.")
+        // Silence, or failures for as long, may mean that the shard has no more to say. A refusal says nothing of the shard.
+        quiet = fault.kind == Subscription.Silence.kind || fault.kind == HalfAnEnd.kind || hasFailedForLong
     }
-    // Silence, or one failure after the other, may mean that the shard has no more to say.
-    quiet = fault.kind == Subscription.Silence.kind || fault.kind == HalfAnEnd.kind || subscription.history.failures > 1
   }
+
+  private def hasFailedForLong =
+    subscription.history.since.exists(runtime.clock.nanos() - _ >= Subscription.LongestSilence.toNanos)
 
   private def exceptionOf(failure: Subscription.Failure): KinesisException = failure match {
     case Subscription.Failure.Contended =>
