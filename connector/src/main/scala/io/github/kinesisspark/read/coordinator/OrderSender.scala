@@ -25,7 +25,8 @@ private[coordinator] final class OrderSender(
     extends AutoCloseable {
   private val log = LoggerFactory.getLogger(classOf[OrderSender])
 
-  @volatile private var hasRead = false
+  /** As of the last planning. */
+  @volatile private var hadRead = false
 
   /** The highest number of all orders: an executor that is lost and found again has carried out lower ones. */
   private var lastNumber = 0L
@@ -58,8 +59,11 @@ private[coordinator] final class OrderSender(
       next <- known.next(byHome.getOrElse(Some(executor), Vector.empty), publisher())
     } yield executor -> next)
     directory.acknowledge()
-    hasRead ||= directory.hasRead
+    hadRead = hasRead
   }
+
+  /** Whether a reader of this query has ever read anything. */
+  def hasRead: Boolean = hadRead || directory.hasRead
 
   /** Announces to readers where the batch ends: what they report from now on comes after it, and has time until the next order. */
   def announce(ends: Vector[(ShardKey, ShardPosition)]): Unit = {
@@ -131,6 +135,6 @@ private[coordinator] final class OrderSender(
     channel.liveness,
     spacing(shards),
     channel.reportPause.toMillis,
-    hasRead
+    hadRead
   )
 }

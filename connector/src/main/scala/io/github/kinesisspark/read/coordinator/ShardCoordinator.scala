@@ -49,6 +49,9 @@ final class ShardCoordinator(
 
   private var waitedSoFar = Duration.Zero
 
+  /** What a task needs to read. */
+  def configOfTasks: ReaderConfig = config.copy(hasRead = sender.hasRead)
+
   /** Why there are no readers; None where there are. Without readers, [[await]] and [[open]] must not be called. */
   def refusal(): Option[String] = channel.refusal()
 

@@ -10,6 +10,7 @@ import io.github.kinesisspark.position.StreamArn
   * @param bufferBytes    memory for records in one executor, which shares the largest of those of its sources
   * @param failOnDataLoss whether records that are gone before they were read fail the query
   * @param batch          of a batch read, how its tasks read: it has no readers that live longer
+  * @param hasRead        whether some executor has read for this query before: then a host that can't be found here is an outage, and no mistake
   */
 final case class ReaderConfig(
     sourceId: String,
@@ -17,7 +18,8 @@ final case class ReaderConfig(
     bufferBytes: Long,
     polling: PollingOptions,
     failOnDataLoss: Boolean,
-    batch: Option[ResolvedPublisher] = None
+    batch: Option[ResolvedPublisher] = None,
+    hasRead: Boolean = false
 )
 
 /** How a stream is reached. */

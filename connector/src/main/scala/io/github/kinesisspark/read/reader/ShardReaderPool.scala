@@ -33,7 +33,7 @@ final class ShardReaderPool(
   private[reader] val memory = shared.memory.join(config.bufferBytes)
 
   /** Whether some executor has read for this query before. */
-  @volatile private var hasRead = false
+  @volatile private var hasRead = config.hasRead
 
   private val log       = LoggerFactory.getLogger(classOf[ShardReaderPool])
   private val telemetry = new PoolTelemetry(shard => change(Some(shard), isNews = false))
@@ -85,7 +85,7 @@ final class ShardReaderPool(
   def applyOrder(order: ReadOrder): Option[OrderAnswer] = {
     prepareClients(order)
     updateClock(order.driverNanos)
-    hasRead ||= order.hasRead
+    if (order.hasRead) hasRead = true
     liveness = Some(order.liveness)
     renewLease(order.liveness.lease)
     // While a batch runs nobody waits for news; the order before the next batch asks for them.
@@ -296,6 +296,15 @@ final class ShardReaderPool(
     if (!telemetry.subscribed.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.sourceId)
     clients.close()
     memory.close()
+  }
+
+  /** A task takes from it, so the query lives.
+    *
+    * @param by as the task has it, which may come before all orders
+    */
+  private[reader] def use(by: ReaderConfig): Unit = {
+    if (by.hasRead) hasRead = true
+    renewLease(Liveness.AfterTask)
   }
 
   def isExpired: Boolean = followers.isEmpty && runtime.clock.nanos() - leasedUntil.get > 0

@@ -80,10 +80,9 @@ final class ShardReaderPools(executorId: () => String, clients: KinesisClients) 
   /** Who sends reports to the driver; must not block. */
   def reportBy(send: ReaderReport => Future[Boolean]): Unit = reporter = send
 
-  /** By a task, so that the query lives. */
   private def used(config: ReaderConfig) = {
     val pool = running(config)
-    pool.foreach(_.renewLease(Liveness.AfterTask))
+    pool.foreach(_.use(config))
     pool
   }
 

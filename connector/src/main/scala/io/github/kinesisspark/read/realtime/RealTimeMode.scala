@@ -39,7 +39,8 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     start
   }
 
-  override def readerFactory(): PartitionReaderFactory = new RealTimeReaderFactory(readers.config, SourceSchema.schema)
+  override def readerFactory(): PartitionReaderFactory =
+    new RealTimeReaderFactory(readers.configOfTasks, SourceSchema.schema)
 
   private lazy val reserved = source.options.reservedCores.getOrElse(source.host.shuffleTasks)
 

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.read.stream
 
 import scala.annotation.tailrec
+import scala.collection.concurrent.TrieMap
 import scala.concurrent.duration._
 
 import org.apache.spark.sql.connector.read.PartitionReaderFactory
@@ -11,6 +12,7 @@ import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.{CurrentEnds, ReadToTip}
 import io.github.kinesisspark.read.plan.TriggerPolicy.{AvailableNow, Decision, Once, Unbounded}
 import io.github.kinesisspark.read.plan._
+import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.stream.MicroBatchState._
 import io.github.kinesisspark.read.task.{KinesisInputPartition, KinesisPartitionReaderFactory}
 
@@ -213,13 +215,17 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     readers.group(batch.slices, ranges, source.options.minPartitions).map(KinesisInputPartition(_, hashKeys))
   }
 
-  /** Of the streams that the query reads. One that reads the rest of a removed stream, too, needs another for a batch or two. */
-  private lazy val factory = KinesisPartitionReaderFactory(readers.config)
+  /** Few: before anything was read and after it, and with removed streams, of which a batch or two read the rest. */
+  private val factories = TrieMap.empty[ReaderConfig, KinesisPartitionReaderFactory]
 
   override def readerFactory(): PartitionReaderFactory = {
-    val removed = source.removed.access
-    if (removed.isEmpty) factory
-    else KinesisPartitionReaderFactory(readers.config.copy(streams = readers.config.streams ++ removed))
+    val known  = readers.configOfTasks
+    val config = known.copy(
+      streams = known.streams ++ source.removed.access,
+      // What an earlier run has planned was readable then, and this driver has listed its streams.
+      hasRead = known.hasRead || state.isOfEarlierRun
+    )
+    factories.getOrElseUpdate(config, KinesisPartitionReaderFactory(config))
   }
 
   override def commit(): Unit = happened(Committed)

@@ -45,6 +45,12 @@ private[stream] final case class MicroBatchState(
   def of(start: KinesisOffset, end: KinesisOffset): Run =
     phase.run.filter(_.batch.isOf(start, end)).getOrElse(Run(PlannedBatch(start, end, BatchSlices.none), None))
 
+  /** Whether the batch that runs was planned by an earlier run of the query, as none is planned in this run. */
+  def isOfEarlierRun: Boolean = phase match {
+    case Recovered | Rerun(_) => true
+    case _                    => false
+  }
+
   /** @throws IllegalStateException where Spark's calls are not in order */
   def after(call: Call): MicroBatchState = (phase, call) match {
     case (_, Stopped)                                             => copy(phase = Ended)

@@ -92,6 +92,21 @@ class ShardCoordinatorSpec extends AnyFunSpec with Matchers with CapturedLogs {
     }
   }
 
+  describe("the settings of tasks") {
+    it("say that the query has read once a reader has reported an answer, also one that came after the last order") {
+      val time = new VirtualTime
+      import time.runtime
+      val channel = new TwoExecutors
+      val readers = coordinator(channel)
+      records(readers, patience = 1.minute) shouldBe 3
+      readers.configOfTasks.hasRead shouldBe false
+      val (executor, order) = channel.orders.last
+      val totals            = ReaderTotals.none.copy(reads = ReadCount(reads = 1, records = 3, bytes = 4))
+      channel.report(executor, order.number, order.number + 1, totals)()
+      readers.configOfTasks.hasRead shouldBe true
+    }
+  }
+
   describe("an executor that doesn't answer as it loses its last shard") {
     it("is sent once it answers again that it reads nothing, though it had reported its order before") {
       val time = new VirtualTime

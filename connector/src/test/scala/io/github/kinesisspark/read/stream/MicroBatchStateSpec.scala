@@ -73,6 +73,12 @@ class MicroBatchStateSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a run") {
+    it("runs a batch of an earlier run until it plans") {
+      all.map(_.isOfEarlierRun) shouldBe Seq(true, true, false, false, false, false)
+    }
+  }
+
   describe("a trigger that ends") {
     it("is known for the whole run, with its stops from the first planning on") {
       val ending = recovered.after(EndsSoon)

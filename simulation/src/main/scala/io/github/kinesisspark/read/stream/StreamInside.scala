@@ -4,5 +4,5 @@ import io.github.kinesisspark.read.reader.ReaderConfig
 
 /** What a simulation needs of a stream that Spark doesn't. */
 object StreamInside {
-  def config(stream: KinesisStream): ReaderConfig = stream.source.readers.config
+  def config(stream: KinesisStream): ReaderConfig = stream.source.readers.configOfTasks
 }
