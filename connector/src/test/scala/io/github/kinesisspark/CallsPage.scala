@@ -54,6 +54,9 @@ private object CallsPage {
     row(GetShardIterator)(Executors, "PollingRecordPublisher")(
       "once for each shard that is polled; again when the iterator has expired, and after two failed calls in a row that were not throttled"
     ),
+    row(ListShards)(Executors, "TaskReaders")(
+      "once for a shard that a task doesn't find, before its records count as lost"
+    ),
     row(GetRecords)(Executors, "PollingRecordPublisher")(
       s"a shard with records: at intervals of ${shown(busy)}, which is nearly ${option(PollingOptions.callsPerSecond)} a second; a shard without " +
         s"records: at intervals that grow to ${shown(PollingPace.Idle)}, or further where an executor polls more than " +

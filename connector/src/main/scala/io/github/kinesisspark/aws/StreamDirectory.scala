@@ -47,7 +47,7 @@ object ShardFilter {
   */
 final case class ShardListing(shards: Vector[Shard], serviceTimeMillis: Long)
 
-/** Questions about streams: the driver's, and those of tasks that aggregate. Each call blocks, retries by [[DirectoryRetry]] and ends
+/** Questions about streams: the driver's, and those of tasks that aggregate or don't find a shard. Each call blocks, retries by [[DirectoryRetry]] and ends
   * within its total time; an interrupt ends it at once. One directory per client.
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html ListShards]] (1,000 calls/s per stream),

@@ -17,7 +17,8 @@ import io.github.kinesisspark.runtime.Runtime
   * source        the records come from            if it can't bring the next one
   * Source.live   the reader that the query keeps  Source.poller from there on: another task has taken it further, it is closed, or it is silent
   * Source.own    a subscription of the task       Source.poller from there on: its consumer is gone or taken over, or it is silent
-  * Source.poller a poller of the task             the range has lost records: it has passed the range's end, or there is no more
+  * Source.poller a poller of the task             the range has lost records: it has passed the range's end, there is no more, or the shard
+  *                                                is gone: it is not found, and a listing after that lacks it
   * }}}
   * A range whose first or last record is gone has lost records, which `failOnDataLoss` decides on.
   *
@@ -109,13 +110,17 @@ final class ShardConsumer(
   /** Whether nothing more is to be waited for, from this source. */
   private def isOver(from: Source, why: ShardReader.Standstill): Boolean = why.failure match {
     case Some(cause) if !from.isPolling && MayBeOfReader(cause.reason) => poll(cause.getMessage)
-    case Some(gone) if gone.reason == FailureReason.NotFound           => lose(Some(gone))
+    case Some(cause) if showsLoss(cause)                               => lose(Some(cause))
     case Some(cause)                                                   => throw cause
     case None if why.isClosed                                          => poll("its reader was closed")
     case None if isSilent(why) && !from.isPolling                      => poll("it brings no records")
     case None if isSilent(why) && isGone(why)                          => lose(None)
     case None                                                          => false
   }
+
+  /** One answer that the shard is not found is no reason to leave its records out; another attempt of the task may find it. */
+  private def showsLoss(cause: KinesisException) =
+    cause.reason == FailureReason.NotFound && sources.isGone(range.shard)
 
   /** One answer without records is no reason to doubt that the range has any; several are. */
   private def isSilent(why: ShardReader.Standstill) = why.emptyFor.exists(_ >= doubtAfter)
@@ -174,6 +179,12 @@ object ShardConsumer {
     def first(range: ShardRange): Source
 
     def polling(range: ShardRange): Source
+
+    /** Whether a new listing lacks the shard, which was not found. Blocks.
+      *
+      * @throws KinesisException where the listing fails
+      */
+    def isGone(shard: ShardKey): Boolean
 
     /** Counts what a source of the task's own brings. */
     def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit

@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.ClientKind
+import io.github.kinesisspark.aws.{CallObserver, ClientKind, DirectoryRetry, ShardFilter, StreamDirectory}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
 import io.github.kinesisspark.read.reader.TaskReaders._
@@ -58,6 +58,12 @@ final class TaskReaders(
         .getOrElse(subscribers.fold(polling(range))(by => Source.own(open(range, by))))
 
     override def polling(range: ShardRange): Source = Source.poller(open(range, pollers))
+
+    override def isGone(shard: ShardKey): Boolean = {
+      val by        = clients.of(shard.stream, ClientKind.Calls)
+      val directory = new StreamDirectory(by.client, DirectoryRetry(by.retries, by.hasWorked, CallObserver.warning))
+      !directory.listShards(shard.stream, ShardFilter.All).shards.exists(_.id == shard.shardId)
+    }
 
     override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
       live.foreach(_.countAgain(shard, records))

@@ -56,6 +56,7 @@ final class PublisherScene(
     override def polling(range: ShardRange): ShardConsumer.Source = ShardConsumer.Source.poller(
       new ShardReader(range.shard, range.start, Some(range.end), pollers, member, _ => (), () => ())
     )
+    override def isGone(shard: ShardKey): Boolean                                = false
     override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = ()
   }
 

@@ -391,7 +391,8 @@ class ReaderSpec
         start: ShardPosition = after(0),
         preferably: Option[ScriptedPublishers] = None,
         live: Option[ShardReader] = None,
-        doubtAfter: FiniteDuration = ShardReader.DoubtAfter
+        doubtAfter: FiniteDuration = ShardReader.DoubtAfter,
+        isListed: Boolean = false
     ) {
       val budget           = new MemoryBudget(_.run())
       private val member   = budget.join(1 << 20)
@@ -406,6 +407,7 @@ class ReaderSpec
           .orElse(preferably.map(by => ShardConsumer.Source.own(open(range, by))))
           .getOrElse(polling(range))
         override def polling(range: ShardRange) = ShardConsumer.Source.poller(open(range, publishers))
+        override def isGone(shard: ShardKey): Boolean                                = !isListed
         override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
           recordsReadAgain += records.length
       }
@@ -550,6 +552,20 @@ class ReaderSpec
       val s = new Setting(after(3), failOnDataLoss = false)
       s.publishers.last.bring(after(9), 0, record(2), record(9))
       s.numbers shouldBe Seq(number(2))
+    }
+
+    it("fails with the reader's error if its shard is not found and still listed, also with failOnDataLoss=false") {
+      for (failOnDataLoss <- Seq(true, false)) {
+        val s = new Setting(after(3), failOnDataLoss, isListed = true)
+        s.publishers.last.failNotFound()
+        (the[KinesisException] thrownBy s.numbers).errorClass shouldBe "KINESIS_NOT_FOUND"
+      }
+    }
+
+    it("with failOnDataLoss=false ends where its shard is neither found nor listed") {
+      val s = new Setting(after(3), failOnDataLoss = false)
+      s.publishers.last.failNotFound()
+      s.numbers shouldBe empty
     }
 
     it("fails with the cause of any other failure, also with failOnDataLoss=false") {

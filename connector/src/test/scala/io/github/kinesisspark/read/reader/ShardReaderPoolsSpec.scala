@@ -4,11 +4,14 @@ import java.net.UnknownHostException
 import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
+import scala.jdk.CollectionConverters._
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.core.exception.SdkClientException
-import software.amazon.awssdk.services.kinesis.model._
+import software.amazon.awssdk.regions.Region
+import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
+import software.amazon.awssdk.services.kinesis.model.{HashKeyRange => SdkHashKeyRange, Shard => SdkShard, _}
 
 import io.github.kinesisspark.Generators.{number, shard, stream}
 import io.github.kinesisspark.aws.{KinesisClients, KinesisException}
@@ -78,6 +81,46 @@ class ShardReaderPoolsSpec extends AnyFunSpec with Matchers {
       val scene = new WithoutHost
       (the[KinesisException] thrownBy scene.read(scene.config)).errorClass shouldBe "KINESIS_UNKNOWN_HOST"
       scene.time.elapsed should be < Outage
+    }
+  }
+
+  describe("a task whose shard is not found") {
+    final class WithoutShard(listed: Int*) extends Scene {
+      var listings = 0
+
+      override object service extends StubKinesis {
+        override def getShardIterator(r: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
+          CompletableFuture.failedFuture(ResourceNotFoundException.builder.statusCode(400).build)
+
+        override def serviceClientConfiguration: KinesisServiceClientConfiguration =
+          KinesisServiceClientConfiguration.builder
+            .region(Region.US_EAST_1)
+            .build
+            .asInstanceOf[KinesisServiceClientConfiguration]
+
+        override def listShards(r: ListShardsRequest): CompletableFuture[ListShardsResponse] = {
+          listings += 1
+          val keys   = SdkHashKeyRange.builder.startingHashKey("0").endingHashKey("1").build
+          val shards = listed.map(n => SdkShard.builder.shardId(shard(n).shardId).hashKeyRange(keys).build)
+          CompletableFuture.completedFuture(ListShardsResponse.builder.shards(shards.asJava).build)
+        }
+      }
+    }
+
+    it("fails with that, and not with lost records, if a new listing has the shard, whatever failOnDataLoss is") {
+      for (failOnDataLoss <- Seq(true, false)) {
+        val scene   = new WithoutShard(0, 1)
+        val failure =
+          the[KinesisException] thrownBy scene.read(scene.config.copy(failOnDataLoss = failOnDataLoss))
+        (failure.errorClass, scene.listings) shouldBe (("KINESIS_NOT_FOUND", 1))
+      }
+    }
+
+    it("has lost its records if a new listing lacks the shard, and ends without them with failOnDataLoss=false") {
+      val scene = new WithoutShard(1)
+      (the[KinesisException] thrownBy scene.read(scene.config)).errorClass shouldBe "KINESIS_DATA_LOSS"
+      scene.read(scene.config.copy(failOnDataLoss = false)) shouldBe empty
+      scene.listings shouldBe 2
     }
   }
 }
