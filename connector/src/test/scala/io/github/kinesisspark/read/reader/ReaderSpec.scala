@@ -406,8 +406,8 @@ class ReaderSpec
           .map(ShardConsumer.Source.live)
           .orElse(preferably.map(by => ShardConsumer.Source.own(open(range, by))))
           .getOrElse(polling(range))
-        override def polling(range: ShardRange) = ShardConsumer.Source.poller(open(range, publishers))
-        override def isGone(shard: ShardKey): Boolean                                = !isListed
+        override def polling(range: ShardRange)       = ShardConsumer.Source.poller(open(range, publishers))
+        override def isGone(shard: ShardKey): Boolean = !isListed
         override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
           recordsReadAgain += records.length
       }
