@@ -163,9 +163,12 @@ def test_put_takes_each_line_of_a_file_once(monkeypatch: pytest.MonkeyPatch, tmp
     assert (done.exit_code, client.put) == (0, data)
 
 
+# What a shell starts in the background ignores Ctrl-C, and passes that on to its children.
 PUT_IN_PROCESS = """
+import signal
 from types import SimpleNamespace
 from kinesis_spark.cli import main, service
+signal.signal(signal.SIGINT, signal.default_int_handler)
 answer = {"Records": [{"ShardId": "shardId-0", "SequenceNumber": "1"}]}
 service.Target.client = lambda _: SimpleNamespace(put_records=lambda **_: answer)
 main()
