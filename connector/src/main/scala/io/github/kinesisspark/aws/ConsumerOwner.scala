@@ -33,11 +33,18 @@ private[aws] object ConsumerEnd {
 
   /** @param isRegisteredHere by this JVM, for this query
     * @param query            none in a batch read
+    * @param hasRival         another reader has taken a consumer of the query, perhaps another driver of the query, which has the same tag
     */
-  def of(choice: ConsumerChoice, isRegisteredHere: Boolean, query: Option[ConsumerOwner.Query]): ConsumerEnd =
+  def of(
+      choice: ConsumerChoice,
+      isRegisteredHere: Boolean,
+      query: Option[ConsumerOwner.Query],
+      hasRival: Boolean = false
+  ): ConsumerEnd =
     choice match {
       case ConsumerChoice.Given(_)                                                          => Keep
       case ConsumerChoice.Registered(_, _, Deregistration.OfNone)                           => Keep
+      case ConsumerChoice.Registered(_, _, _) if hasRival && !isRegisteredHere              => Keep
       case ConsumerChoice.Registered(_, _, Deregistration.OfAll)                            => Deregister
       case ConsumerChoice.Registered(_, _, Deregistration.OfRegistered) if isRegisteredHere => Deregister
       case ConsumerChoice.Registered(_, when, Deregistration.OfRegistered)                  =>

@@ -90,7 +90,9 @@ final class FanOutConsumers private (
     resolved.keys.foreach(forget)
   }
 
-  /** Leaves the stream's consumer to its other reader: it won't be deregistered from here. */
+  /** Leaves the stream's consumer to its other reader: it won't be deregistered from here. Neither will be consumers of the other streams that were
+    * there already: the other reader may be another driver of this query, which reads through all of them.
+    */
   def leave(stream: StreamArn): Unit = {
     left += stream
     forget(stream)
@@ -130,7 +132,7 @@ final class FanOutConsumers private (
   }
 
   private def endOf(stream: Stream, isRegisteredHere: Boolean): ConsumerEnd =
-    ConsumerEnd.of(choiceOf(stream), isRegisteredHere, query)
+    ConsumerEnd.of(choiceOf(stream), isRegisteredHere, query, hasRival = left.nonEmpty)
 
   private def end(stream: Stream): Unit =
     for (arn <- registeredAtEnd(stream) if isToEnd(stream, arn))

@@ -17,8 +17,10 @@ class ConsumerEndSpec extends AnyFunSpec with Matchers {
       deregistration: Deregistration,
       isRegisteredHere: Boolean = false,
       when: RegistrationTime = RegistrationTime.Lazy,
-      query: Option[Query] = Some(own)
-  ): ConsumerEnd = ConsumerEnd.of(ConsumerChoice.Registered("app", when, deregistration), isRegisteredHere, query)
+      query: Option[Query] = Some(own),
+      hasRival: Boolean = false
+  ): ConsumerEnd =
+    ConsumerEnd.of(ConsumerChoice.Registered("app", when, deregistration), isRegisteredHere, query, hasRival)
 
   describe("a consumer at the end of its query") {
     it("is deregistered if the query registered it, or is to deregister all") {
@@ -33,6 +35,16 @@ class ConsumerEndSpec extends AnyFunSpec with Matchers {
 
     it("is deregistered if it was found and load() registered it, with registration eager only") {
       end(OfRegistered, when = RegistrationTime.Eager) shouldBe DeregisterIfOf(Set(own, Unstarted))
+    }
+
+    it("is kept if another reader has taken a consumer of the query, unless this run registered it") {
+      for {
+        deregistration <- Seq(OfRegistered, OfAll)
+        when           <- Seq(RegistrationTime.Lazy, RegistrationTime.Eager)
+      } {
+        end(deregistration, when = when, hasRival = true) shouldBe Keep
+        end(deregistration, isRegisteredHere = true, when, hasRival = true) shouldBe Deregister
+      }
     }
 
     it("is kept if it was given by ARN, was found by a batch read, or if the query is to deregister none") {

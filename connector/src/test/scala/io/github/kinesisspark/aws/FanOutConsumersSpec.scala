@@ -23,10 +23,18 @@ import io.github.kinesisspark.config.{
   StreamOptions,
   StreamRef
 }
+import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StubKinesis
 
 class FanOutConsumersSpec extends AnyFunSpec with Matchers {
-  private val Name = "reports"
+  private val Name    = "reports"
+  private val QueryId = "7f0e2c7e-6a0a-4d3c-9f5e-000000000031"
+
+  private def configuration = {
+    val builder = KinesisServiceClientConfiguration.builder()
+    builder.region(Region.US_EAST_1)
+    builder.build()
+  }
 
   /** Consumers of one stream, numbered as they are registered. */
   private final class Service extends StubKinesis {
@@ -42,11 +50,7 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
     val refused           = new CountDownLatch(1)
     val deregistered      = mutable.Buffer.empty[String]
 
-    override def serviceClientConfiguration(): KinesisServiceClientConfiguration = {
-      val builder = KinesisServiceClientConfiguration.builder()
-      builder.region(Region.US_EAST_1)
-      builder.build()
-    }
+    override def serviceClientConfiguration(): KinesisServiceClientConfiguration = configuration
 
     def lose(): Unit = synchronized { latest = None }
 
@@ -101,15 +105,50 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  private def consumersAt(service: Service) = {
+  /** Each stream has an ACTIVE consumer with the query's tag. */
+  private final class Found extends StubKinesis {
+    val deregistered = mutable.Buffer.empty[String]
+
+    override def serviceClientConfiguration(): KinesisServiceClientConfiguration = configuration
+
+    override def describeStreamConsumer(
+        request: DescribeStreamConsumerRequest
+    ): CompletableFuture[DescribeStreamConsumerResponse] = {
+      val arn      = Option(request.consumerARN).getOrElse(s"${request.streamARN}/consumer/$Name:1")
+      val consumer = ConsumerDescription.builder
+        .consumerName(Name)
+        .consumerARN(arn)
+        .consumerStatus("ACTIVE")
+        .consumerCreationTimestamp(Instant.EPOCH)
+        .streamARN(arn.split("/consumer").head)
+        .build
+      CompletableFuture.completedFuture(DescribeStreamConsumerResponse.builder.consumerDescription(consumer).build)
+    }
+
+    override def listTagsForResource(
+        request: ListTagsForResourceRequest
+    ): CompletableFuture[ListTagsForResourceResponse] = {
+      val tag = Tag.builder.key(FanOutOptions.OwnerTag).value(QueryId).build
+      CompletableFuture.completedFuture(ListTagsForResourceResponse.builder.tags(tag).build)
+    }
+
+    override def deregisterStreamConsumer(
+        request: DeregisterStreamConsumerRequest
+    ): CompletableFuture[DeregisterStreamConsumerResponse] = {
+      deregistered += request.consumerARN
+      CompletableFuture.completedFuture(DeregisterStreamConsumerResponse.builder.build)
+    }
+  }
+
+  private def consumersAt(service: StubKinesis, streams: StreamArn*) = {
     val clients = new KinesisClients((_, success) => new KinesisClients.SharedClient(service, success, () => ()))
-    val ref     = StreamRef.ByArn(stream)
+    val refs    = streams.map(StreamRef.ByArn(_): StreamRef)
     val access  = ClientOptions(Some("us-east-1"), None, CredentialsOptions.DefaultChain)
     val choice  = ConsumerChoice.Registered(Name, RegistrationTime.Lazy, Deregistration.OfRegistered)
     FanOutConsumers.open(
-      Seq(StreamOptions(ref, access, None, None)),
-      FanOutOptions(Map(ref -> choice), Map.empty),
-      query = Some("7f0e2c7e-6a0a-4d3c-9f5e-000000000031"),
+      refs.map(StreamOptions(_, access, None, None)),
+      FanOutOptions(refs.map(_ -> choice).toMap, Map.empty),
+      query = Some(QueryId),
       clients
     )
   }
@@ -127,10 +166,32 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
     thread.isAlive shouldBe false
   }
 
+  describe("A query whose consumers were there when it began, with its tag,") {
+    val other = StreamArn(s"${stream.text}-2")
+    val both  = Seq(stream, other).map(arn => s"${arn.text}/consumer/$Name:1")
+
+    it("deregisters all of them at its end") {
+      val service   = new Found
+      val consumers = consumersAt(service, stream, other)
+      consumers.resolve()
+      consumers.release()
+      service.deregistered shouldBe both
+    }
+
+    it("deregisters none of them once another reader has taken one") {
+      val service   = new Found
+      val consumers = consumersAt(service, stream, other)
+      consumers.resolve()
+      consumers.leave(stream)
+      consumers.release()
+      service.deregistered shouldBe empty
+    }
+  }
+
   describe("A query that stops while it registers") {
     it("a consumer in place of one that others have deregistered deregisters that one") {
       val service   = new Service
-      val consumers = consumersAt(service)
+      val consumers = consumersAt(service, stream)
       val first     = consumers.resolve()(stream)
       service.lose()
       service.areSlow = true
@@ -141,7 +202,7 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
 
     it("a consumer that is not found yet deregisters it, though registering it once more was refused") {
       val service   = new Service
-      val consumers = consumersAt(service)
+      val consumers = consumersAt(service, stream)
       service.isFound = false
       interrupted(consumers.resolve())(service.refused.await(1, TimeUnit.MINUTES) shouldBe true)
       consumers.release()
