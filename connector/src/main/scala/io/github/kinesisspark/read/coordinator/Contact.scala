@@ -47,7 +47,7 @@ private[coordinator] object Pulse {
 
 /** When the next job is due that opens executors' ends, for the executors that have none. Pure.
   *
-  * @param tried     executors for which there was a job
+  * @param tried     executors for which there was a job, of those that are present
   * @param jobs      since there last was a new executor
   * @param isRunning one at a time
   * @param began     the last job, by the driver's clock
@@ -74,6 +74,9 @@ private[coordinator] final case class Placement(
     isRunning = true,
     began = nowNanos
   )
+
+  /** Forgets the executors that are gone. */
+  def keepOnly(present: Set[String]): Placement = copy(tried = tried.filter(executor => present(executor.id)))
 
   def end(isFailed: Boolean, nowNanos: Long): Placement =
     copy(isRunning = false, ended = Some(nowNanos), failed = if (isFailed) failed + 1 else 0)

@@ -173,6 +173,7 @@ private[coordinator] final class DriverEndpoint(
 
   private def prune(present: Set[String]): Unit = synchronized {
     peers.keys.filterNot(key => present(key.executor)).toVector.foreach(peers.remove)
+    placements.mapValuesInPlace((_, placement) => placement.keepOnly(present))
   }
 
   private def beat(): Unit =

@@ -136,6 +136,28 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with E
       finally end.stopped()
     }
 
+    it("forgets an executor that is gone: one that comes again is connected at once") {
+      val jobs    = new LinkedBlockingQueue[Vector[ExecutorId]]
+      val another = executor.copy(id = ExecutorId("host", "2"))
+      val end     = new DriverEndpoint(
+        new OneExecutor {
+          override def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
+              opened: Either[String, Option[String]] => Unit
+          ): Future[Unit] = {
+            jobs.put(executors)
+            Future.unit
+          }
+        },
+        new OrdersBySource,
+        _ => ()
+      )
+      try {
+        val present = Seq(executor, another, executor)
+        present.foreach(one => end.answering(Vector(one), "") shouldBe empty)
+        Seq.fill(3)(jobs.poll()) shouldBe present.map(one => Vector(one.id))
+      } finally end.stopped()
+    }
+
     it("asks an executor again that could not be asked because of an Error") {
       val end   = new DriverEndpoint(StopsMeanwhile, new OrdersBySource, _ => ())
       val asked = new CountDownLatch(3)
