@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import time
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
@@ -98,6 +99,30 @@ def test_a_real_time_query_delivers_all_records_when_an_executor_is_killed(
     assert outcome["failure"] is None
     assert query.noted() == set(texts)
     assert_no_consumer_is_left(stream)
+
+
+@pytest.mark.slow  # for half a minute nothing may happen
+def test_an_idle_query_has_no_executor_until_records_come(stream: LocalKinesis, tmp_path: Path) -> None:
+    settings = {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+        "spark.dynamicAllocation.executorIdleTimeout": "3s",
+    }
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:
+        texts = put(stream, "first", 10)
+        wait_until(lambda: len(query.written()) == len(texts), "the first records")
+        wait_until(lambda: not query.executors(), "the removal of all executors")
+        # Three looks into the shards. An executor lives for longer than a second.
+        for _ in range(30):
+            time.sleep(1)
+            assert query.executors() == []
+        texts += put(stream, "late", 100)
+        wait_until(lambda: len(query.written()) == len(texts), "the records of a new executor")
+        wait_until(lambda: not query.executors(), "its removal")
+        outcome = query.stop()
+    assert outcome["failure"] is None
+    assert Counter(query.written()) == Counter(texts)
 
 
 @pytest.mark.slow  # an executor that is killed is lost as well, and one that comes instead is new

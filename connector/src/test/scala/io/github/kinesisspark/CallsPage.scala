@@ -82,7 +82,8 @@ private object CallsPage {
       "triggers that outlast the readers' buffers: one or more looks into each full shard for where the micro-batch ends"
     ),
     row(GetShardIterator, GetRecords)(Driver, "ReadToTip")(
-      "`processAllAvailable()`: while a program waits in it, two looks into each shard for each planning that finds no records"
+      "`processAllAvailable()`: while a program waits in it, two looks into each shard for each planning that finds no records; an idle query without " +
+        "executors (dynamic allocation): the same every 10 s"
     ),
     row(DescribeStreamSummary, ListShards)(Driver, "RemovedStreams")(
       "once for a stream that was taken out of the options while a micro-batch of it was not committed"

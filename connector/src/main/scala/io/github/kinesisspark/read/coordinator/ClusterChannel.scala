@@ -19,10 +19,15 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: Str
   private var known         = ExecutorsNow.all(Set.empty)
   private var isOpen        = false
   private var lookedAt      = 0L
+  private var isNoneAllowed = false
+  private var hasHadOne     = false
+
+  override def allowNone(isAllowed: Boolean): Unit = isNoneAllowed = isAllowed
 
   override def executors(): ExecutorsNow = {
-    val now = runtime.clock.nanos()
-    if (!isOpen || now - lookedAt > Look.toNanos) {
+    val now      = runtime.clock.nanos()
+    val lacksOne = known.present.isEmpty && !isNoneAllowed
+    if (!isOpen || lacksOne || now - lookedAt > Look.toNanos) {
       look()
       lookedAt = now
     }
@@ -32,7 +37,9 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: Str
   private def look(): Unit = {
     if (!isOpen) endpoint.foreach(_.keep(sourceId, session))
     isOpen = true
-    val now     = cluster.executors()
+    val now =
+      if (isNoneAllowed && hasHadOne && idleTimeout.isDefined) cluster.registered() else cluster.executors()
+    hasHadOne ||= now.nonEmpty
     val reached = endpoint.fold(_ => Set.empty[ExecutorId], _.answering(now, session))
     health = health.look(now, runtime.clock.nanos())
     known = ExecutorsNow(health.usable(now, reached), reached, now.iterator.map(_.id).toSet)

@@ -12,8 +12,11 @@ import io.github.kinesisspark.read.reader.{Liveness, ReadOrder}
 /** The driver's way to the shard readers of one source. Used by the query's own thread only. */
 trait ExecutorChannel {
 
-  /** The executors now. Where there are none (dynamic allocation), waits for the first. */
+  /** The executors now. Where there are none (dynamic allocation), waits for the first, unless none is allowed. */
   def executors(): ExecutorsNow
+
+  /** Whether the query can do without executors for now: where Spark has removed all of them (dynamic allocation), none is started. */
+  def allowNone(isAllowed: Boolean): Unit = ()
 
   /** How long an executor may be idle before Spark removes it; nothing where executors stay. */
   def idleTimeout: Option[FiniteDuration]

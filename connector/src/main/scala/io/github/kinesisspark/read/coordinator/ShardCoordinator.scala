@@ -55,6 +55,12 @@ final class ShardCoordinator(
   /** Why there are no readers; None where there are. Without readers, [[await]] and [[open]] must not be called. */
   def refusal(): Option[String] = channel.refusal()
 
+  /** Whether the query can do without executors for now. Where it can't and there are none, the next order waits for one. */
+  def allowNone(isAllowed: Boolean): Unit = channel.allowNone(isAllowed)
+
+  /** Whether there are none, as Spark has removed all of them (dynamic allocation). */
+  def areNone: Boolean = channel.executors().present.isEmpty
+
   /** How far the readers are beyond the positions, once that is worth planning.
     *
     * @param reading  the shards that are read, with where the batch starts in each

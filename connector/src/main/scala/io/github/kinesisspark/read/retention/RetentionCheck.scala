@@ -113,6 +113,9 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     old.nonEmpty && old.exists(!aging(end).contains(_))
   }
 
+  /** Whether a batch without records may be due. */
+  def isAging(from: KinesisOffset): Boolean = aging(from).nonEmpty
+
   private def aging(offset: KinesisOffset): Set[StreamArn] =
     offset.streams.iterator.collect {
       case (arn, stream)

@@ -32,6 +32,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   private lazy val callers = source.host.callers
   private lazy val hasGaps = source.host.leavesOffsetsOut
   private val beyond       = new BeyondBuffers(catalog)
+  private val scaleToZero  = new ScaleToZero(source)
   private var state        = MicroBatchState.begin(runtime.clock.nanos())
 
   /** `Trigger.AvailableNow`: the query ends with what is there at its first planning. */
@@ -44,7 +45,8 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     val began  = runtime.clock.nanos()
     val waited = readers.waited
     // A retry looks for what readers had not read at the first look, because somebody waits for it.
-    @tailrec def look(isRetry: Boolean): Option[PlannedBatch] = {
+    @tailrec def look(isRetry: Boolean): Option[PlannedBatch] = if (isIdle(start, limit)) None
+    else {
       val (planning, policy) = begin(start, limit)
       val batch              = plan(start, planning, policy, isRetry)
       if (batch.isEmpty && !isRetry)
@@ -68,6 +70,15 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
         happened(NothingFound)
         start
     }
+  }
+
+  /** Whether nothing is to be planned, and no executor is there that would have to be asked. */
+  private def isIdle(start: Offset, limit: ReadLimit) = !SparkLimits.isOnce(limit) && !state.isEnding && {
+    val isAwaited = isWaitedFor
+    val isIdle    = scaleToZero.isIdle(start, isUrgent = isAwaited)
+    if (isIdle)
+      if (isAwaited) callers.foreach(_.answered()) else readers.pause(idlePatience(isRetry = false))
+    isIdle
   }
 
   private def happened(call: Call): Unit = state = state.after(call)
