@@ -80,6 +80,9 @@ final class Kinesis(
 
   private def isListed(shard: Shard) = !shard.isGone(now - RetentionMillis)
 
+  /** Whether it was there at an earlier time. */
+  private def wasListed(shard: Shard, asOf: Long) = isListed(shard) || !shard.wasGone(asOf - RetentionMillis)
+
   private def add(parents: List[String], keys: HashKeyRange, at: Long): Shard = {
     val made = new Shard(shards.size, parents, keys, at)
     shards += made
@@ -170,7 +173,7 @@ final class Kinesis(
       .find(_._1 <= asOf)
       .getOrElse(listings.head)
       ._2
-      .filter(l => isListed(l.shard))
+      .filter(l => wasListed(l.shard, asOf))
     shardPages.first(openAt.fold(shown) { t =>
       val at = t.max(createdMillis).max(now - RetentionMillis)
       shown.filter(l => l.shard.openedAt <= at && l.shard.closedAt.forall(_ >= at))
@@ -530,6 +533,9 @@ object Kinesis {
       while (gone < records.size && records(gone).arrived < until) gone += 1
 
     private[Kinesis] def isGone(until: Long) = closedAt.exists(_ < until) && gone == records.size
+
+    /** Of a shard that is gone now. */
+    private[Kinesis] def wasGone(until: Long) = closedAt.exists(_ < until) && records.forall(_.arrived < until)
 
     private[Kinesis] def append(text: String, arrived: Long, bytes: Int): Unit =
       records += Record(numberOf(index, records.size), text, arrived.max(openedAt), bytes)

@@ -1,6 +1,7 @@
 package io.github.kinesisspark.simulation
 
 import scala.concurrent.duration._
+import scala.util.Try
 
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
@@ -26,6 +27,25 @@ class KinesisSpec extends AnyFunSpec with Matchers {
     it("refuses a timestamp in the future") {
       val its = stream(1, Settings())
       a[Refusal.InvalidArgument] should be thrownBy its.listShards(Some(its.now + 1))
+    }
+
+    it("has a shard that was there as long ago as listings are old, though an iterator is refused") {
+      val world = new Baton(1, new Trace)
+      val its   =
+        new Kinesis(world, World.Epoch, "events", 1, Settings(oldRecords = 5, oldMillis = 20000), new Kinesis.Faults)
+      val parent   = its.all.head.id
+      def isListed = Vector.fill(50)(its.listShards(None)).exists(_.items.exists(_.shard.id == parent))
+      its.lag(30000)
+      var during, after = (false, false)
+      def look()        = (isListed, Try(its.iterator(parent, Start.TrimHorizon)).isSuccess)
+      world.after(20.seconds.toNanos) { during = look() }
+      world.after(50.seconds.toNanos) {
+        after = look()
+        world.stop()
+      }
+      world.run()
+      during shouldBe (true -> false)
+      after shouldBe (false -> false)
     }
 
     it("refuses calls beyond those that others leave of a quota") {

@@ -8,7 +8,8 @@ import scala.concurrent.duration._
   * listed at once. All times are of the service's clock.
   *
   * @param reshardsAtEnd whether a reshard takes effect when the stream's `updateDelay` is over, and not when it begins
-  * @param listingLag how long ListShards, DescribeStream and DescribeStreamSummary show a stream as it was before a reshard
+  * @param listingLag how long ListShards, DescribeStream and DescribeStreamSummary show a stream as it was before a reshard; the first two also show a
+  *   shard for so long that has gone past retention
   * @param consumersPerStream 20; an account with On-demand Advantage has 50
   * @param consumersKeepStream whether DeleteStream refuses a stream with consumers, unless `EnforceConsumerDeletion` is given
   * @see [[https://docs.aws.amazon.com/streams/latest/dev/kinesis-using-sdk-java-after-resharding.html After a reshard]]

@@ -106,6 +106,22 @@ class ControlPlaneSpec extends SubscriptionSuite {
     }
   }
 
+  describe("A listing after a shard went past retention") {
+    it("shows the shard until its lag is over, though GetShardIterator does not find it") {
+      val stream = newStream(1)
+      split(stream)
+      clock.advance(Duration.ofSeconds(30))
+      summary(stream)
+      clock.advance(Duration.ofHours(24).plusMillis(1))
+      a[ResourceNotFoundException] should be thrownBy kinesis.iterator(stream, shardId(0))
+      listed(stream) shouldBe fresh
+      described(stream) shouldBe fresh
+      clock.advance(Duration.ofSeconds(10))
+      listed(stream) shouldBe fresh.tail
+      described(stream) shouldBe fresh.tail
+    }
+  }
+
   describe("An on-demand stream") {
     def create(name: String, shards: Option[Int] = None): Unit = {
       await(kinesis.createStream { (b: CreateStreamRequest.Builder) =>

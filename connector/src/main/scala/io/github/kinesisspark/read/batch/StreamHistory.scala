@@ -27,8 +27,19 @@ final class StreamHistory(stream: ListedStream) {
 
   /** The sequence number in each shard that a position of the whole stream stands for. */
   def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
-    val all = ending(position)
-    all.map(_._1).zip(Parallel.map(all) { case (id, to) => exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end })
+    val all   = ending(position)
+    val found = Parallel.map(all) { case (id, to) =>
+      stream.unlessGone(id)(exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end)
+    }
+    val ids  = all.map(_._1)
+    val gone = ids.zip(found).collect { case (id, None) => id }
+    if (gone.nonEmpty)
+      DataLoss.ofPositions(
+        s"${gone.mkString(", ")} of ${stream.arn} are past its retention, so that records after the position are lost",
+        failOnDataLoss,
+        log
+      )
+    ids.zip(found.map(_.getOrElse(ShardEnd)))
   }
 
   /** What is between two positions, each shard's slice to the record.
@@ -42,17 +53,26 @@ final class StreamHistory(stream: ListedStream) {
     val begin = initialPositions(from)
     val found = HistoryRange.between(lineage, begin.toMap, end.toMap).fold(shards => refuseOrder(shards), identity)
     val gone  = stream.gone(found.unlisted)
-    if (gone.nonEmpty)
-      DataLoss.ofPositions(
-        s"${gone.toVector.sorted.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost",
-        failOnDataLoss,
-        log
-      )
-    val left               = found.pieces.filterNot(piece => gone(piece.shardId))
-    val (reversed, slices) = Parallel.map(exactly(from, to, left))(slice).partitionMap(identity)
+    reportLost(gone.toVector.sorted)
+    val left   = exactly(from, to, found.pieces.filterNot(piece => gone(piece.shardId)))
+    val slices = Parallel.map(left)(piece => stream.unlessGone(piece.shardId)(slice(piece)))
+    // What is past retention is not missed before the end, where the read begins with the oldest records there are.
+    val starts                     = begin.toMap
+    def beginsAtOldest(id: String) = (lineage.ancestors(Seq(id)) + id).forall(starts.get(_).forall(_ == TrimHorizon))
+    reportLost(left.zip(slices).collect {
+      case (piece, None) if !beginsAtOldest(piece.shardId) || piece.end.record.isDefined => piece.shardId
+    })
+    val (reversed, read) = slices.flatten.partitionMap(identity)
     if (reversed.nonEmpty) refuseOrder(reversed)
-    slices.flatten
+    read.flatten
   }
+
+  private def reportLost(shardIds: Vector[String]): Unit = if (shardIds.nonEmpty)
+    DataLoss.ofPositions(
+      s"${shardIds.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost",
+      failOnDataLoss,
+      log
+    )
 
   /** The pieces, where positions were given for single shards: their times are looked at, and their ends are made exact. What was
     * given for shards in which nothing is to be read doesn't matter: an idle shard of an offset is at an old time for long.

@@ -153,11 +153,16 @@ final class GivenPositions(option: String, stream: ListedStream) {
     val (wrong, right) = Parallel
       .map(pieces) { piece =>
         val shard = ShardKey(stream.arn, piece.shardId)
-        piece.end.record.filter(isNoRecord(shard, _)) match {
-          case None                     => Right(piece)
-          case Some(number) if isOffset => Right(piece.copy(end = before(shard, piece.start, number, now)))
-          case Some(number)             => Left(s"${piece.shardId} at $number")
-        }
+        // Reading finds out that one is gone.
+        stream
+          .unlessGone(piece.shardId) {
+            piece.end.record.filter(isNoRecord(shard, _)) match {
+              case None                     => Right(piece)
+              case Some(number) if isOffset => Right(piece.copy(end = before(shard, piece.start, number, now)))
+              case Some(number)             => Left(s"${piece.shardId} at $number")
+            }
+          }
+          .getOrElse(Right(piece))
       }
       .partitionMap(identity)
     if (wrong.nonEmpty)
@@ -184,18 +189,14 @@ final class GivenPositions(option: String, stream: ListedStream) {
     ends.first(shard, AtSequenceNumber(number)).exists(_.number == number)
 
   /** Kinesis takes a number that is past retention for the oldest record. A number that is no record's, as a continuation of fan-out
-    * is none's, is believed as long as nothing older than it was removed. What follows it is read then, as no reader would find it.
+    * is none's, is believed as long as nothing older than it was removed. What follows it is read then, as no reader would find it. A shard that is
+    * gone counts as read.
     */
   private def kept(positions: Vector[(String, ShardPosition)]): Vector[(String, ShardPosition)] = {
     val (lost, all) = Parallel
       .map(positions) { case (id, position) =>
-        val shard = ShardKey(stream.arn, id)
-        position.record.filterNot(isRecord(shard, _)) match {
-          case Some(n) =>
-            val isLost = ends.first(shard, TrimHorizon).exists(_.number > n)
-            Option.when(isLost)(s"$id at $n") -> (id -> AfterSequenceNumber(n))
-          case None => None -> (id -> position)
-        }
+        val (lost, found) = position.record.fold((Option.empty[String], position))(kept(id, position, _))
+        lost -> (id -> found)
       }
       .unzip
     if (lost.exists(_.nonEmpty))
@@ -205,6 +206,20 @@ final class GivenPositions(option: String, stream: ListedStream) {
         log
       )
     all
+  }
+
+  /** @param number of the position
+    * @return the number, if records after it may be lost; and where to begin
+    */
+  private def kept(id: String, position: ShardPosition, number: SequenceNumber): (Option[String], ShardPosition) = {
+    val shard = ShardKey(stream.arn, id)
+    def lost  = Some(s"$id at $number")
+    stream
+      .unlessGone[(Option[String], ShardPosition)](id) {
+        if (isRecord(shard, number)) (None, position)
+        else (ends.first(shard, TrimHorizon).filter(_.number > number).flatMap(_ => lost), AfterSequenceNumber(number))
+      }
+      .getOrElse((lost, ShardEnd))
   }
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")

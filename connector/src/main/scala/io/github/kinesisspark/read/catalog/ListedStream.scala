@@ -108,7 +108,7 @@ final class ListedStream private (
       broken.foreach(failIfLasting)
     }
     val asked = unknown
-    if (asked.nonEmpty) gone(asked): Unit
+    if (asked.nonEmpty) findMissing(asked.toVector, DirectoryRetry.of(lease), directory): Unit
     unknown
   }
 
@@ -147,7 +147,8 @@ final class ListedStream private (
   }
 
   /** Asks the service about shards that no listing has, or that a reader doesn't find; about each at most once a second. Where that takes long,
-    * the caller continues without an answer; where it fails, the next planning asks again.
+    * the caller continues without an answer; where it fails, or where GetShardIterator and listings contradict each other, the next planning asks
+    * again. A listing that contradicts GetShardIterator for `maxRetryDuration` is not believed: the shard is gone.
     *
     * @return those without an answer
     * @throws KinesisException where asking has failed for too long, or can't succeed
@@ -159,7 +160,7 @@ final class ListedStream private (
     val all    = questions.updateAndGet(_.filter { case (_, question) => question.isKept(now) })
     val due    = shardIds.filterNot(all.get(_).exists(_.isRecent(now))).toVector
     if (due.nonEmpty && isIdle) {
-      questions.updateAndGet(_ ++ due.map(id => id -> Question(now, all.get(id).flatMap(_.failed), isAnswered = false)))
+      questions.updateAndGet(_ ++ due.map(id => id -> all.get(id).fold(Question.first(now))(_.again(now))))
       asking.start(ask(due))
       asking.await(CallerPatience)
     }
@@ -170,17 +171,24 @@ final class ListedStream private (
   }
 
   private def ask(shardIds: Vector[String]): Unit = {
-    val failure =
-      try {
-        goneOf(shardIds, briefly, discovery)
-        None
-      } catch { case NonFatal(e) => Some(failureOf(e)) }
-    val now = runtime.clock.nanos()
+    val (missing, failure) =
+      try findMissing(shardIds, briefly, discovery) -> None
+      catch { case NonFatal(e) => Missing.none -> Some(failureOf(e)) }
+    val now                 = runtime.clock.nanos()
+    val before              = questions.get()
+    val (believed, tooLong) =
+      missing.listed.partition(id => !before.get(id).exists(_.isContradicted(now, maxRetryDuration)))
+    if (tooLong.nonEmpty) recordGone(tooLong)
     // That the stream is gone is an answer, if none about its shards.
     val failed = failure.filter(_.reason != FailureReason.NotFound)
     questions.updateAndGet(all =>
       all ++ shardIds.map { id =>
-        id -> Question(now, failed.map(Failures.after(all.get(id).flatMap(_.failed), _, now)), failed.isEmpty)
+        val last = all.getOrElse(id, Question.first(now))
+        id -> (failed match {
+          case Some(why)            => last.failedBy(why, now)
+          case None if believed(id) => last.contradicted(now)
+          case None                 => last.answered(now)
+        })
       }
     )
     failure.foreach { why =>
@@ -188,22 +196,57 @@ final class ListedStream private (
         s"$arn: whether ${shardIds.mkString(", ")} still exist was not found out. ${why.getMessage}"
       )
     }
+    if (believed.nonEmpty) warnOfContradiction(believed)
   }
 
-  /** Those of the shards that the service doesn't have any more. */
-  def gone(shardIds: Iterable[String]): Set[String] =
-    goneOf(shardIds.toVector, DirectoryRetry.of(lease), directory)
+  /** Those of the shards that the service doesn't have any more. Blocks while GetShardIterator and listings contradict each other, for
+    * `maxRetryDuration` at most: then listings are not believed.
+    */
+  def gone(shardIds: Iterable[String]): Set[String] = {
+    val began                                                             = runtime.clock.nanos()
+    @tailrec def look(ids: Set[String], before: Set[String]): Set[String] = {
+      val missing = findMissing(ids.toVector, DirectoryRetry.of(lease), directory)
+      val gone    = before ++ missing.gone
+      if (missing.listed.isEmpty) gone
+      else if (runtime.clock.nanos() - began > maxRetryDuration.toNanos) {
+        recordGone(missing.listed)
+        gone ++ missing.listed
+      } else {
+        warnOfContradiction(missing.listed)
+        runtime.waits.sleep(ListAgain)
+        look(missing.listed, gone)
+      }
+    }
+    look(shardIds.toSet, Set.empty)
+  }
+
+  /** Looks into a shard. None where the service doesn't have it any more, as it may have gone past retention since it was listed.
+    *
+    * @throws KinesisException as `look` does
+    */
+  def unlessGone[A](shardId: String)(look: => A): Option[A] =
+    try Some(look)
+    catch { case e: KinesisException if e.reason == FailureReason.NotFound && gone(Seq(shardId)).nonEmpty => None }
 
   /** A listing alone may be older than a shard, and GetShardIterator finds none where the stream itself is gone. So a shard is gone that neither
-    * GetShardIterator finds nor a listing has that is asked for after that.
+    * GetShardIterator finds nor a listing has that is asked for after that. One that such a listing has may be gone as well: the listing may be older than
+    * the shard's expiry.
     */
-  private def goneOf(shardIds: Vector[String], retry: DirectoryRetry, by: StreamDirectory): Set[String] = {
+  private def findMissing(shardIds: Vector[String], retry: DirectoryRetry, by: StreamDirectory): Missing = {
     val probes   = new ShardProbes(lease.client, retry)
     val notFound = Parallel.map(shardIds)(id => Option.unless(probes.finds(ShardKey(arn, id)))(id)).flatten.toSet
     val gone     = if (notFound.isEmpty) notFound else notFound -- list(by).shards.map(_.id)
-    if (gone.nonEmpty) knowledge.updateAndGet(_.denied(gone, runtime.clock.nanos())): Unit
-    gone
+    if (gone.nonEmpty) recordGone(gone)
+    Missing(gone, listed = notFound -- gone)
   }
+
+  private def recordGone(shardIds: Set[String]): Unit =
+    knowledge.updateAndGet(_.denied(shardIds, runtime.clock.nanos())): Unit
+
+  private def warnOfContradiction(shardIds: Set[String]): Unit = runtime.lines.warn(log, s"contradiction $arn", arn)(
+    s"$arn: GetShardIterator does not find ${shardIds.toVector.sorted.mkString(", ")}, and ListShards still returns them. They are not read until both " +
+      s"agree. After ${maxRetryDuration.toSeconds} s (maxRetryDuration) they count as gone."
+  )
 
   /** When the stream was created that has the name now. */
   def createdNow(): Long = directory.describe(StreamRef.ByArn(arn)).createdMillis
@@ -287,7 +330,9 @@ final class ListedStream private (
   }
 
   private def failIfLasting(failures: Failures): Unit =
-    if (failures.endQuery(access.client.retries.maxDuration)) throw failures.last
+    if (failures.endQuery(maxRetryDuration)) throw failures.last
+
+  private def maxRetryDuration = access.client.retries.maxDuration
 
   private def list(by: StreamDirectory = directory): ShardListing = {
     val asOf    = runtime.clock.nanos()
@@ -336,14 +381,47 @@ object ListedStream {
     val InARow = 10.minutes
   }
 
+  /** Shards that GetShardIterator does not find.
+    *
+    * @param gone   a listing that was asked for after that doesn't have them either
+    * @param listed such a listing has them
+    */
+  private final case class Missing(gone: Set[String], listed: Set[String])
+
+  private object Missing {
+    val none: Missing = Missing(Set.empty, Set.empty)
+  }
+
   /** The last question about a shard.
     *
-    * @param at     when it was asked or answered, or has failed
-    * @param failed it, or those before it while it is under way
+    * @param at                when it was asked or answered, or has failed
+    * @param failed            it, or those before it while it is under way
+    * @param contradictedSince from when on GetShardIterator has not found the shard, and each listing has had it
     */
-  private final case class Question(at: Long, failed: Option[Failures], isAnswered: Boolean) {
+  private final case class Question(
+      at: Long,
+      failed: Option[Failures],
+      contradictedSince: Option[Long],
+      isAnswered: Boolean
+  ) {
     def isRecent(now: Long): Boolean = now - at <= ListAgain.toNanos
     def isKept(now: Long): Boolean   = if (isAnswered) isRecent(now) else now - at <= Failures.InARow.toNanos
+
+    def isContradicted(now: Long, forLongerThan: FiniteDuration): Boolean =
+      contradictedSince.exists(now - _ > forLongerThan.toNanos)
+
+    def again(now: Long): Question    = copy(at = now, isAnswered = false)
+    def answered(now: Long): Question = Question(now, failed = None, contradictedSince = None, isAnswered = true)
+
+    def failedBy(failure: KinesisException, now: Long): Question =
+      copy(at = now, failed = Some(Failures.after(failed, failure, now)), isAnswered = false)
+
+    def contradicted(now: Long): Question =
+      Question(now, failed = None, contradictedSince.orElse(Some(now)), isAnswered = false)
+  }
+
+  private object Question {
+    def first(now: Long): Question = Question(now, failed = None, contradictedSince = None, isAnswered = false)
   }
 
   /** The service's clock, in ms since 1970, at a time of the driver's. */

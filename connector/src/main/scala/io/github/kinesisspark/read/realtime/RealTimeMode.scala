@@ -6,7 +6,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFacto
 import org.apache.spark.sql.connector.read.streaming._
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.KinesisException
+import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.read.catalog.ReadToTip
 import io.github.kinesisspark.read.plan.{ExecutorId, PlanningResult, PlanningState, ReaderStatus}
@@ -22,6 +22,8 @@ import io.github.kinesisspark.read.stream.{QuerySource, SourceMode}
   * a query that has just begun at LATEST would not begin at another one then, its first batch reads nothing and stores where it begins. A batch without
   * shards has one task, too: a stage behind a shuffle waits for the end of at least one.
   *
+  * A shard that a reader did not find, and of which the service has not answered whether it is past retention, is not in the batch. Its position stays.
+  *
   * Used by the query's own thread only.
   */
 private final class RealTimeMode(source: QuerySource) extends SourceMode {
@@ -30,6 +32,9 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   import source.{catalog, observer, offsets, readers, retention, runtime}
 
   private var state = RealTimeState.begin
+
+  /** Shards that tasks of earlier batches did not find. Used where no executor reads ahead, so that none reports it. */
+  private var notFound = Map.empty[ShardKey, ReaderStatus]
 
   private lazy val callers = source.host.callers
 
@@ -49,8 +54,8 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     failIfShortOfCores()
     readers.reserve(reserved)
     observer.begins()
-    val planning = opened(start)
-    val reading  = if (planning.hasNewStreams) Vector.empty else partitions(planning)
+    val (planning, doubtful) = opened(start)
+    val reading = if (planning.hasNewStreams) Vector.empty else partitions(planning, planning.open -- doubtful)
     // Children that no listing shows yet would have batches follow each other without a pause.
     if (reading.isEmpty && !planning.hasNewStreams) readers.pause()
     val tasks: Vector[InputPartition] = if (reading.isEmpty) Vector(NothingToRead) else reading
@@ -70,6 +75,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
       reads.map(r => r.shard -> r.taken.position).toMap ++ now.planning.pastRetention.map(_ -> ShardPosition.ShardEnd)
     val end = now.planning.end(moved, begun.map(_.shard).toSet)
     show(now, reads, begun)
+    notFound ++= reads.map(_.status).filter(_.failure.exists(_.reason == FailureReason.NotFound)).map(s => s.shard -> s)
     val unasked  = progress.filterNot(_.isAsked)
     val repeated = unasked.count(_.isRepeated)
     if (unasked.nonEmpty)
@@ -97,23 +103,24 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
 
   override def stop(): Unit = happened(Stopped)
 
-  /** The readers stand at the batch's start, and no loss of records is known. */
-  @tailrec private def opened(start: Offset): PlanningState = {
+  /** The readers stand at the batch's start, and no loss of records is known. Also returns the shards that may be past retention. */
+  @tailrec private def opened(start: Offset): (PlanningState, Set[ShardKey]) = {
     val planning = source.begin(start)
-    if (planning.hasNewStreams) planning
+    if (planning.hasNewStreams) (planning, Set.empty)
     else {
-      val statuses =
-        if (source.hasReaders) readers.open(planning) else Map.empty[ShardKey, ReaderStatus]
-      source.failIfAny(statuses, planning.start): Unit
+      notFound = notFound.filter { case (shard, _) => planning.open.contains(shard) }
+      val statuses   = if (source.hasReaders) readers.open(planning) else notFound
+      val isOutdated = source.failIfAny(statuses, planning.start)
       catalog.addChildren(statuses.values)
       // Once it is known what they failed for, their shards are lost, or have another consumer.
-      if (statuses.values.exists(_.failure.isDefined)) opened(start)
-      else planning
+      if (isOutdated) {
+        notFound = Map.empty
+        opened(start)
+      } else (planning, statuses.collect { case (shard, status) if status.failure.isDefined => shard }.toSet)
     }
   }
 
-  private def partitions(planning: PlanningState): Vector[RealTimePartition] = {
-    val reading  = planning.open
+  private def partitions(planning: PlanningState, reading: Map[ShardKey, ShardPosition]): Vector[RealTimePartition] = {
     val ended    = planning.start.shards.collect { case (shard, p) if p.isAtEnd => shard }.toSet
     val known    = planning.besideParents
     val hashKeys = source.hashKeysOf(reading.keys.toVector)

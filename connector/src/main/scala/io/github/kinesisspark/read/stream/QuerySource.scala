@@ -135,7 +135,8 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     Option.when(options.deaggregate)(catalog.hashKeys(shards) ++ removed.hashKeys)
 
   /** A reader's failure is the query's, unless its shard has gone past retention, or its consumer has gone and there is another: then the
-    * batch is to be planned again, and the result is true. A shard that may have gone is left to later plannings, until the service answers.
+    * batch is to be planned again, and the result is true. A shard that may have gone is left to later plannings, until the service answers; but the first
+    * batch of its stream waits for that, as it would store the shard.
     */
   def failIfAny(statuses: Map[ShardKey, ReaderStatus], from: KinesisOffset): Boolean = {
     val failed         = statuses.values.toVector.flatMap(status => status.failure.map(status.shard -> _))
@@ -153,7 +154,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     for ((_, failure) <- broken ++ missing.filterNot { case (shard, _) => renewed(shard.stream) })
       throw failure.exception
     if (doubtful.nonEmpty) readers.pause()
-    answered.nonEmpty
+    answered.nonEmpty || doubtful.exists(shard => !from.streams.contains(shard.stream))
   }
 
   /** A consumer goes with its stream, and the next stream of the name must not get another. */

@@ -129,6 +129,55 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("a shard that GetShardIterator doesn't find, and listings still have") {
+    it("is asked about again each second until a listing lacks it, and is gone then") {
+      val scene = new Scene
+      scene.listedShards = Seq(0, 1)
+      for (_ <- 1 to 3) {
+        scene.listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
+        scene.time.pass(1100.millis)
+      }
+      scene.listings shouldBe 4
+      scene.listed.lineage.has(shardId(1)) shouldBe true
+      scene.listedShards = Seq(0)
+      scene.listed.askAbout(Seq(shardId(1))) shouldBe empty
+      scene.listed.lineage.has(shardId(1)) shouldBe false
+    }
+
+    it("is gone after maxRetryDuration, whatever listings have") {
+      val scene = new Scene
+      scene.listedShards = Seq(0, 1)
+      for (_ <- 1 to 15) {
+        scene.listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
+        scene.time.pass(1.minute)
+      }
+      scene.listed.askAbout(Seq(shardId(1))) shouldBe empty
+      scene.listed.lineage.has(shardId(1)) shouldBe false
+    }
+
+    it("has the time since the last of two contradictions that are far apart") {
+      val scene = new Scene
+      scene.listedShards = Seq(0, 1)
+      scene.ask(2, apart = 1.hour)
+      scene.listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
+    }
+
+    it("is waited for by a caller that needs the answer, for maxRetryDuration at most") {
+      val scene = new Scene
+      scene.listedShards = Seq(0, 1)
+      import scene.time.runtime
+      runtime.workers.start("listing") {
+        runtime.waits.sleep(5.seconds)
+        scene.listedShards = Seq(0)
+      }
+      scene.listed.gone(Seq(shardId(1))) shouldBe Set(shardId(1))
+      scene.time.elapsed should (be >= 5.seconds and be < 10.seconds)
+      scene.listedShards = Seq(0, 2)
+      scene.listed.gone(Seq(shardId(2))) shouldBe Set(shardId(2))
+      scene.time.elapsed should (be >= 15.minutes and be < 16.minutes)
+    }
+  }
+
   describe("a question about a shard that fails") {
     it("is repeated until there is an answer, and doesn't count where it is asked again much later") {
       val scene = new Scene

@@ -3,6 +3,10 @@ package io.github.kinesisspark.it.source
 import java.nio.file.Path
 import java.time.{Duration, Instant}
 
+import scala.concurrent.duration.DurationInt
+import scala.concurrent.{Await, ExecutionContext, Future}
+import scala.util.{Success, Try}
+
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.execution.{ExtendedMode, SimpleMode}
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
@@ -13,6 +17,8 @@ import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.it.TestStream
 import io.github.kinesisspark.position._
 import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.testkit.FaultEffect.ServiceCode
+import io.github.kinesisspark.testkit.FaultRule
 import io.github.kinesisspark.testkit.model.{SequenceNumber => MadeNumber}
 
 /** Tests batch reads over days: the ranges they skip, their statistics, and the positions they refuse. */
@@ -283,6 +289,54 @@ class BatchLimitsSpec extends TestkitSuite with CapturedLogs {
         "[KINESIS_DATA_LOSS]"
       ) and include(shard.shardId))
       texts(backfill(stream, "startingPosition" -> old, "failOnDataLoss" -> "false")).size shouldBe 10
+    }
+  }
+
+  describe("a shard that goes past retention while a batch read looks into it") {
+    it("is left out of a read from the oldest record") {
+      val read = expiresMeanwhile(_ => Map.empty)
+      read.texts shouldBe Success(read.late)
+    }
+
+    it("is data loss where its position was given, unless failOnDataLoss is false") {
+      def from(stream: TestStream) = Map("startingPosition" -> now(stream))
+      val strict                   = expiresMeanwhile(from)
+      strict.texts.failed.get.toString should (include(
+        "[KINESIS_DATA_LOSS] 'startingPosition' is past the retention"
+      ) and
+        include(strict.parent))
+      val lenient = expiresMeanwhile(from(_) + ("failOnDataLoss" -> "false"))
+      lenient.texts shouldBe Success(lenient.late)
+    }
+
+    /** @param late  what is left
+      * @param texts what was read, in order
+      */
+    final class Expired(val parent: String, val late: Seq[String], val texts: Try[Seq[String]])
+
+    /** A shard is split and goes past retention once a batch read has listed it. Its iterators are refused until then.
+      *
+      * @param options of the read, made when the shard has some records
+      */
+    def expiresMeanwhile(options: TestStream => Map[String, String]): Expired = {
+      val stream = newStream(shards = 1)
+      val parent = stream.onlyShard()
+      put(stream, "gone", 20)
+      val more = options(stream)
+      put(stream, "unread", 20)
+      stream.split(parent)
+      awaitOpen(stream, 2)
+      pass(hours = 23)
+      val late      = put(stream, "late", 20)
+      val throttled = ServiceCode("ProvisionedThroughputExceededException")
+      val rule      = FaultRule(throttled, Some("GetShardIterator"), Some(stream.name), Some(parent.shardId))
+      val read      = underFault(rule) {
+        val read = Future(texts(backfill(stream, more.toSeq: _*)))(ExecutionContext.global)
+        eventually(kinesis.faults.hits should be > 0L)
+        pass(hours = 2)
+        read
+      }
+      new Expired(parent.shardId, late.sorted, Try(Await.result(read, 3.minutes)).map(_.sorted))
     }
   }
 

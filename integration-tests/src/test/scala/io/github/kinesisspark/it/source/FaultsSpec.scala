@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import scala.concurrent.duration._
 import scala.util.{Success, Try}
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.{StreamingQuery, Trigger}
 
 import io.github.kinesisspark.{CapturedLogs, StreamPositions}
@@ -17,6 +18,9 @@ import io.github.kinesisspark.testkit.model.SequenceNumber
 
 /** Injects faults into polling: the query delivers every record once, or fails with the cause. */
 final class FaultsSpec extends TestkitSuite with CapturedLogs {
+
+  override protected def settings: Map[String, String] =
+    super.settings + ("spark.sql.streaming.realTimeMode.minBatchDuration" -> "500")
 
   private def everyRecordOnceUnder(effect: FaultEffect, action: String, occurrence: Occurrence): Unit = {
     // Listed often, so that faults of the listing occur while the query runs.
@@ -330,25 +334,52 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
   describe("a shard that passes retention while it is read") {
     it("doesn't end AvailableNow before the other shards are read") {
       // The first call finds where to stop.
-      passesRetention(Trigger.AvailableNow(), looks = 1) { passed =>
+      passesRetention(inBatches(Trigger.AvailableNow()), looks = 1) { passed =>
         // Before a record of the other shard comes.
         eventually((passed.said().contains("not read to the end") || !passed.query.isActive) shouldBe true)
         passed.release()
         passed.query.awaitTermination(180000) shouldBe true
-        passed.log.texts should contain allElementsOf passed.rest
+        passed.texts() should contain allElementsOf passed.rest
       }
     }
 
     it("keeps no other shard from being read where the service can't be asked about it") {
+      readsOnUnlisted(inBatches(Trigger.ProcessingTime(0)))
+    }
+
+    it("keeps no other shard from being read in real-time mode where the service can't be asked about it") {
+      readsOnUnlisted(inRealTime)
+    }
+
+    def readsOnUnlisted(begin: Begin): Unit = {
       val unlisted = FaultRule(ServiceCode("LimitExceededException"), Some("ListShards"))
-      passesRetention(Trigger.ProcessingTime(0), looks = 0, Some(unlisted)) { passed =>
+      passesRetention(begin, looks = 0, Some(unlisted)) { passed =>
         eventually(passed.said() should include("still exist was not found out"))
         passed.release()
-        eventually(passed.log.texts.exists(passed.rest.contains) shouldBe true)
+        eventually(passed.texts().exists(passed.rest.contains) shouldBe true)
         kinesis.faults.remove(unlisted).map(_.struck > 0L) shouldBe Vector(true)
-        eventually(passed.log.texts should contain allElementsOf passed.rest)
+        eventually(passed.texts() should contain allElementsOf passed.rest)
         passed.query.stop()
       }
+    }
+
+    def inBatches(trigger: Trigger): Begin = { (frame, at) =>
+      val log   = new BatchLog
+      val query = start(frame, at, trigger)(log.add)
+      (query, () => log.texts)
+    }
+
+    def inRealTime: Begin = { (frame, at) =>
+      val log   = new RealTimeLog
+      val query = frame
+        .selectExpr("shardId", "sequenceNumber", "cast(data as string)")
+        .writeStream
+        .outputMode("update")
+        .trigger(Trigger.RealTime("1 second"))
+        .option("checkpointLocation", at.toString)
+        .foreach(log.writer)
+        .start()
+      (query, () => log.texts)
     }
 
     /** One of two shards is split, and goes past retention once the readers of both have begun. Their calls are refused until then, those of the
@@ -357,7 +388,7 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       * @param looks     calls of the driver
       * @param meanwhile another fault, which is added before the shard passes retention
       */
-    def passesRetention(trigger: Trigger, looks: Int, meanwhile: Option[FaultRule] = None)(
+    def passesRetention(begin: Begin, looks: Int, meanwhile: Option[FaultRule] = None)(
         check: Passed => Any
     ): Unit = {
       val stream                = newStream(shards = 2)
@@ -370,31 +401,34 @@ final class FaultsSpec extends TestkitSuite with CapturedLogs {
       val throttled                          = ServiceCode("ProvisionedThroughputExceededException")
       def refused(shard: String, after: Int) =
         FaultRule(throttled, Some("GetRecords"), Some(stream.name), Some(shard), After(after))
-      val log           = new BatchLog
       val (first, last) = (refused(passing, after = 0), refused(staying, looks))
       underFault(first, last) {
-        val query = start(load(stream, "failOnDataLoss" -> "false"), at, trigger)(log.add)
+        val (query, texts) = begin(load(stream, "failOnDataLoss" -> "false"), at)
         // They have their iterators.
         eventually(kinesis.faults.list.filter(_.struck == 0) shouldBe empty)
         meanwhile.foreach(kinesis.faults.add)
         watchingLogs() { said =>
           serverClock.advance(java.time.Duration.ofHours(2))
           kinesis.faults.remove(first)
-          check(new Passed(query, log, rest, said, () => kinesis.faults.remove(last): Unit)): Unit
+          check(new Passed(query, texts, rest, said, () => kinesis.faults.remove(last): Unit)): Unit
         }
       }
     }
   }
 
+  /** Starts a query, and returns it with the texts that it has read. */
+  private type Begin = (DataFrame, Path) => (StreamingQuery, () => Seq[String])
+
   /** A query. One of its two shards has gone past retention.
     *
+    * @param texts   that it has read
     * @param rest    the texts that are left
     * @param said    what has been logged since
     * @param release lets the other shard be read
     */
   private final class Passed(
       val query: StreamingQuery,
-      val log: BatchLog,
+      val texts: () => Seq[String],
       val rest: Seq[String],
       val said: () => String,
       val release: () => Unit

@@ -30,9 +30,9 @@ private[testkit] object ListShards {
       ServiceError
         .limitExceeded(s"Rate exceeded for stream ${stream.name} under account ${request.config.accountId}.")
         .raise()
-    val rest =
-      ShardFilter.select(stream.listed(asOf).shards, filter, stream.horizon).filter(s => after.forall(s.id > _))
-    val page = rest.take(limit)
+    val known = ShardFilter.select(stream.listed(asOf).shards, filter, stream.listedHorizon(asOf))
+    val rest  = known.filter(s => after.forall(s.id > _))
+    val page  = rest.take(limit)
     Outcome(Reply.Members { out =>
       out.array("Shards")(page)(write)
       out.optional(

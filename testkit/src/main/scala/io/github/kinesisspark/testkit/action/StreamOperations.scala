@@ -76,7 +76,12 @@ private[testkit] object StreamOperations {
     val after  = request.fields.text("ExclusiveStartShardId")
     val known  =
       if (stream.status == StreamStatus.Creating) Vector.empty
-      else ShardFilter.select(stream.listed(request.now).shards, ShardFilter.FromTrimHorizon, stream.horizon)
+      else
+        ShardFilter.select(
+          stream.listed(request.now).shards,
+          ShardFilter.FromTrimHorizon,
+          stream.listedHorizon(request.now)
+        )
     val rest = known.filter(s => after.forall(s.id > _))
     Outcome(Reply.Members(_.structure("StreamDescription") { out =>
       common(out, stream)

@@ -132,7 +132,12 @@ final private[testkit] class Stream(
     *
     * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_IncreaseStreamRetentionPeriod.html IncreaseStreamRetentionPeriod]]
     */
-  def horizon: Long = math.max(lastHorizon, config.clock.millis - current.retentionHours * 3600000L)
+  def horizon: Long = horizonAt(config.clock.millis)
+
+  /** The same as a listing takes it that began at a time: as it was a while before. */
+  def listedHorizon(asOf: Long): Long = horizonAt(asOf - config.control.listingLag.toMillis)
+
+  private def horizonAt(millis: Long) = math.max(lastHorizon, millis - current.retentionHours * 3600000L)
 
   def isGone: Boolean = deletedAt.exists(config.clock.millis >= _ + config.deleteDelay.toMillis)
 
