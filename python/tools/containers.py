@@ -1,0 +1,259 @@
+"""What an executor needs of memory beside its heap: `make bench-containers` runs it, on Linux, as root.
+
+A PySpark query with default options and a noop sink reads a backlog from an embedded server in a process of its own.
+Its one executor has two cores and runs in a memory cgroup of its heap and overhead, as on YARN or Kubernetes, where a
+process that goes beyond that is killed. A batch begins each 15 s, so buffers are full most of the time. The memory is
+looked at every fifth of a second for 90 s, and what is in buffers outside the heap every few seconds: category `Other`
+of the JVM's native memory tracking, where those of the JDK and of Netty are.
+
+Prints a line of JSON for each setting. `--results` names a file that keeps it, `NAME-containers.jsonl`, and `--page` a
+page whose table shows the newest lines of all such files there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import marked
+import psutil  # type: ignore[import-untyped]
+from beside_sdk import STREAM, Child, Setting, connector_commit, filled, keep, machine, newest, say
+from pyspark.sql import SparkSession
+
+from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Position, StaticCredentials, read_stream, session
+
+HEAP_MB, OVERHEAD_MB = 1024, 384
+TRIGGER_S, PRESSURE_S, LOOK_S = 15, 90.0, 0.2
+# Looks at the whole memory for one at the buffers outside the heap.
+LOOKS = 25
+CALLED = {"polling": "polling", "efo": "fan-out"}
+
+
+@dataclass(frozen=True)
+class Container:
+    """What one executor reads, and what it may have in MiB beside its heap."""
+
+    kind: str
+    shards: int
+    record_bytes: int
+    megabytes: int
+    overhead_mb: int = OVERHEAD_MB
+
+    @property
+    def name(self) -> str:
+        """What the results call it."""
+        return f"{self.kind}-{self.shards}-shards-{self.record_bytes}B-{self.overhead_mb}MiB"
+
+
+CONTAINERS = [
+    *(Container(kind, 8, 1_000_000, 4000) for kind in CALLED),
+    *(Container(kind, 1000, 1000, 2000) for kind in CALLED),
+    # What the pages say for fan-out: half a MiB more for each shard.
+    Container("efo", 1000, 1000, 2000, OVERHEAD_MB + 500),
+]
+
+
+def query(endpoint: str, kind: str) -> None:
+    """The program of the query's process: runs until its standard input ends."""
+    builder = session.builder("containers", f"local-cluster[1,2,{HEAP_MB}]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.executor.extraJavaOptions", "-XX:NativeMemoryTracking=summary")
+    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
+    spark: SparkSession = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    options = KinesisOptions(
+        stream_name=STREAM,
+        region="us-east-1",
+        endpoint=endpoint,
+        credentials=StaticCredentials("local", "local"),
+        starting_position=Position.trim_horizon(),
+        record_publisher=Polling() if kind == "polling" else EnhancedFanOut("containers"),
+    )
+    with TemporaryDirectory() as checkpoint:
+        writer = read_stream(spark, options).writeStream.format("noop").option("checkpointLocation", checkpoint)
+        started = writer.trigger(processingTime=f"{TRIGGER_S} seconds").start()
+        jvm = spark._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]  # noqa: SLF001
+        say({"pid": int(jvm)})
+        sys.stdin.read()
+        if not started.isActive:
+            raise RuntimeError(str(started.exception()))
+        say({"rows": sum(progress.numInputRows for progress in started.recentProgress)})
+        started.stop()
+    spark.stop()
+
+
+class Query(Child):
+    """The process of a query, the JVM of its driver, and those of its executors."""
+
+    def __init__(self, endpoint: str, kind: str) -> None:
+        super().__init__([sys.executable, __file__, "--query", endpoint, kind])
+        self.driver = psutil.Process(int(self.answer()["pid"]))
+
+    def executors(self) -> list[psutil.Process]:
+        """Those that run now."""
+        found = []
+        for process in self.driver.children(recursive=True):
+            # Some are gone by the time they are looked at.
+            with suppress(psutil.NoSuchProcess):
+                if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
+                    found.append(process)
+        return found
+
+
+def buffers_mb(process: psutil.Process) -> int:
+    """MiB in buffers outside a JVM's heap.
+
+    Raises:
+        subprocess.CalledProcessError: if it has ended.
+    """
+    command = ["jcmd", str(process.pid), "VM.native_memory", "summary"]
+    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    found = re.search(r"- +Other \(reserved=\d+KB, committed=(\d+)KB", said)
+    return int(found[1]) >> 10 if found else 0
+
+
+@dataclass(frozen=True)
+class CgroupFiles:
+    """What a version of cgroups calls things."""
+
+    root: Path
+    limit: str
+    # In `memory.stat`: memory that can't be given back, as pages of files can.
+    anonymous: str
+    kills: str
+
+
+V1 = CgroupFiles(Path("/sys/fs/cgroup/memory"), "memory.limit_in_bytes", "total_rss", "memory.oom_control")
+V2 = CgroupFiles(Path("/sys/fs/cgroup"), "memory.max", "anon", "memory.events")
+
+
+class Cgroup:
+    """A group of processes with a limit of memory."""
+
+    def __init__(self, limit_mb: int) -> None:
+        self._files = V2 if (V2.root / "cgroup.controllers").exists() else V1
+        self._path = self._files.root / "kinesis-spark-containers"
+        self._path.mkdir()
+        (self._path / self._files.limit).write_text(str(limit_mb << 20))
+
+    def take(self, processes: Sequence[psutil.Process]) -> None:
+        """Puts them into it; those that are in it stay."""
+        there = set((self._path / "cgroup.procs").read_text().split())
+        for process in processes:
+            # One that was killed is gone.
+            if str(process.pid) not in there:
+                with suppress(ProcessLookupError):
+                    (self._path / "cgroup.procs").write_text(str(process.pid))
+
+    def used_mb(self) -> int:
+        """MiB that its processes have."""
+        return self._value("memory.stat", self._files.anonymous) >> 20
+
+    def kills(self) -> int:
+        """How often a process of it was killed for its memory."""
+        return self._value(self._files.kills, "oom_kill")
+
+    def remove(self) -> None:
+        """Ends it, once its processes have ended."""
+        while (self._path / "cgroup.procs").read_text():
+            time.sleep(0.1)
+        self._path.rmdir()
+
+    def _value(self, file: str, name: str) -> int:
+        return int(dict(line.split() for line in (self._path / file).read_text().splitlines())[name])
+
+
+def measure(of: Container) -> dict[str, Any]:
+    """One setting."""
+    records = of.megabytes * 1_000_000 // of.record_bytes
+    setting = Setting("containers", of.kind, shards=of.shards, record_bytes=of.record_bytes)
+    group = Cgroup(HEAP_MB + of.overhead_mb)
+    try:
+        with filled(setting, records) as server:
+            found = under_pressure(Query(server.endpoint, of.kind), group)
+    finally:
+        group.remove()
+    return {
+        "name": of.name,
+        **asdict(of),
+        "heap_mb": HEAP_MB,
+        **found,
+        "commit": connector_commit(),
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "machine": machine(),
+    }
+
+
+def under_pressure(running: Query, group: Cgroup) -> dict[str, int]:
+    """What an executor has at most while a backlog waits."""
+    most, buffers, looks = 0, 0, 0
+    until = time.monotonic() + PRESSURE_S
+    while time.monotonic() < until:
+        executors = running.executors()
+        group.take(executors)
+        most = max(most, group.used_mb())
+        looks += 1
+        if looks % LOOKS == 0:
+            with suppress(subprocess.CalledProcessError):
+                buffers = max([buffers, *map(buffers_mb, executors)])
+        time.sleep(LOOK_S)
+    kills = group.kills()
+    return {"most_mb": most, "buffers_mb": buffers, "killed": kills, "rows": int(running.last()["rows"])}
+
+
+def table(lines: Sequence[dict[str, Any]]) -> str:
+    """A row for each setting."""
+    rows = [
+        "| query | shards | record | heap, MiB | overhead, MiB | most used, MiB | buffers outside the heap, MiB "
+        "| killed |",
+        "|---" * 8 + "|",
+    ]
+    for line in lines:
+        cells = [
+            CALLED[line["kind"]],
+            f"{line['shards']:,}",
+            f"{line['record_bytes']:,} B",
+            *(f"{line[what]:,}" for what in ("heap_mb", "overhead_mb", "most_mb", "buffers_mb")),
+            "**yes**" if line["killed"] else "no",
+        ]
+        rows.append(f"| {' | '.join(cells)} |")
+    of = dict.fromkeys(f"{line['commit']}, {line['date'][:10]}" for line in lines)
+    return "\n".join(rows) + f"\n\n{'; '.join(of)}; `make bench-containers`, {lines[0]['machine']}."
+
+
+def shown(results: Path) -> list[dict[str, Any]]:
+    """The newest line of each setting, in the order of the page."""
+    return newest(results.glob("*-containers.jsonl"), [of.name for of in CONTAINERS])
+
+
+def main() -> None:
+    """Measures the settings that are wanted, and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--query", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
+    parser.add_argument("--page", type=Path, help="the page whose table shows the newest lines beside that file")
+    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
+    asked = parser.parse_args()
+    if asked.query:
+        query(*asked.query)
+        return
+    for of in CONTAINERS:
+        if asked.only in of.name:
+            line = measure(of)
+            say(line)
+            if asked.results:
+                keep(line, asked.results)
+    if asked.page:
+        marked.put(asked.page, "containers", table(shown(asked.results.parent)))
+
+
+if __name__ == "__main__":
+    main()
