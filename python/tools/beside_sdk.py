@@ -333,28 +333,37 @@ def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle
     spark = session_of_query("beside-sdk")
     system = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
     say({"java": f"{system.getProperty('java.vm.name')} {system.getProperty('java.version')}"})
-    where: dict[str, Any] = {
-        "region": "us-east-1",
-        "endpoint": endpoint,
-        "connection": Connection(ca_bundle=ca_bundle or None),
-        "credentials": StaticCredentials("local", "local"),
-    }
+    connection = Connection(ca_bundle=ca_bundle or None)
     for turn, line in enumerate(sys.stdin):
         stream = line.strip()
         if kind in SINKS:
             to = KinesisSinkOptions(
-                stream_name=stream, aggregate=kind == "aggregate", ordered=kind == "ordered", **where
+                stream_name=stream,
+                region="us-east-1",
+                endpoint=endpoint,
+                connection=connection,
+                credentials=StaticCredentials("local", "local"),
+                aggregate=kind == "aggregate",
+                ordered=kind == "ordered",
             )
             say(write_out(spark, to, int(records), int(record_bytes)))
         else:
-            options = KinesisOptions(
-                stream_name=stream,
-                starting_position=Position.trim_horizon(),
-                record_publisher=Polling() if kind == "polling" else EnhancedFanOut(f"turn-{turn}"),
-                **where,
-            )
+            publisher = Polling() if kind == "polling" else EnhancedFanOut(f"turn-{turn}")
+            options = local_source(endpoint, publisher, stream).replace(connection=connection)
             say(catch_up(spark, options, int(records), int(record_bytes)))
     spark.stop()
+
+
+def local_source(endpoint: str, publisher: Polling | EnhancedFanOut, stream: str = STREAM) -> KinesisOptions:
+    """A local server's stream from its beginning, with default options otherwise."""
+    return KinesisOptions(
+        stream_name=stream,
+        region="us-east-1",
+        endpoint=endpoint,
+        credentials=StaticCredentials("local", "local"),
+        starting_position=Position.trim_horizon(),
+        record_publisher=publisher,
+    )
 
 
 def session_of_query(name: str, config: dict[str, Any] | None = None) -> SparkSession:
@@ -484,6 +493,13 @@ def connector_commit() -> str:
     return "unknown" if found is None else found[1] + found[2]
 
 
+def record(line: dict[str, Any], results: Path | None) -> None:
+    """Prints a line, and keeps it if there is a file for it."""
+    say(line)
+    if results:
+        keep(line, results)
+
+
 def keep(line: dict[str, Any], file: Path) -> None:
     """Adds a line to a file, in the place of an earlier one of the same setting."""
     before = file.read_text().splitlines() if file.exists() else []
@@ -516,9 +532,7 @@ def main() -> None:
             line = measure(
                 setting, asked.megabytes or setting.megabytes, asked.turns or (COLD_TURNS if setting.cold else TURNS)
             )
-            say(line)
-            if asked.results:
-                keep(line, asked.results)
+            record(line, asked.results)
 
 
 if __name__ == "__main__":

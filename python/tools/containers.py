@@ -26,10 +26,10 @@ from typing import Any
 
 import marked
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import STREAM, Child, Setting, connector_commit, filled, keep, machine, newest, say
+from beside_sdk import Child, Setting, connector_commit, filled, local_source, machine, newest, record, say
 from pyspark.sql import SparkSession
 
-from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Position, StaticCredentials, read_stream, session
+from kinesis_spark import EnhancedFanOut, Polling, read_stream, session
 
 HEAP_MB, OVERHEAD_MB = 1024, 384
 TRIGGER_S, PRESSURE_S, LOOK_S = 15, 90.0, 0.2
@@ -69,14 +69,7 @@ def query(endpoint: str, kind: str) -> None:
     builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
     spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
-    options = KinesisOptions(
-        stream_name=STREAM,
-        region="us-east-1",
-        endpoint=endpoint,
-        credentials=StaticCredentials("local", "local"),
-        starting_position=Position.trim_horizon(),
-        record_publisher=Polling() if kind == "polling" else EnhancedFanOut("containers"),
-    )
+    options = local_source(endpoint, Polling() if kind == "polling" else EnhancedFanOut("containers"))
     with TemporaryDirectory() as checkpoint:
         writer = read_stream(spark, options).writeStream.format("noop").option("checkpointLocation", checkpoint)
         started = writer.trigger(processingTime=f"{TRIGGER_S} seconds").start()
@@ -247,10 +240,7 @@ def main() -> None:
         return
     for of in CONTAINERS:
         if asked.only in of.name:
-            line = measure(of)
-            say(line)
-            if asked.results:
-                keep(line, asked.results)
+            record(measure(of), asked.results)
     if asked.page:
         marked.put(asked.page, "containers", table(shown(asked.results.parent)))
 

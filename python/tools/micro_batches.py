@@ -24,20 +24,11 @@ from tempfile import TemporaryDirectory
 
 import marked
 import psutil  # type: ignore[import-untyped]
+from beside_sdk import local_source
 from pyspark.sql import DataFrame, SparkSession
 from versions import commit
 
-from kinesis_spark import (
-    EnhancedFanOut,
-    KinesisOptions,
-    LocalKinesis,
-    Polling,
-    Position,
-    Record,
-    StaticCredentials,
-    read_stream,
-    session,
-)
+from kinesis_spark import EnhancedFanOut, LocalKinesis, Polling, Record, read_stream, session
 from kinesis_spark.local import KinesisClient
 
 MASTERS = {"local": "local[2]", "cluster": "local-cluster[2,1,2048]"}
@@ -82,14 +73,7 @@ def empty_batches(master: str, directory: str, seconds: str) -> None:
 def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
     """Prints `[when put, when it came]` of each record; a line of standard input asks for the number of jobs so far."""
     spark = spark_on(master)
-    options = KinesisOptions(
-        stream_name="s",
-        region="us-east-1",
-        endpoint=endpoint,
-        credentials=StaticCredentials("local", "local"),
-        starting_position=Position.trim_horizon(),
-        record_publisher=PUBLISHERS[publisher],
-    )
+    options = local_source(endpoint, PUBLISHERS[publisher], stream="s")
 
     def write(rows: DataFrame, _: int) -> None:
         put = [float(row.data.decode()) for row in rows.select("data").collect()]

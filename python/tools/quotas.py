@@ -37,16 +37,17 @@ from beside_sdk import (
     bare,
     catch_up,
     connector_commit,
-    keep,
+    local_source,
     machine,
     newest,
+    record,
     rounded,
     say,
     served,
     session_of_query,
 )
 
-from kinesis_spark import EnhancedFanOut, KinesisOptions, Polling, Position, StaticCredentials
+from kinesis_spark import EnhancedFanOut, Polling
 
 # A name as an interface endpoint of AWS's has, which only the queries know.
 AWS_NAME = "vpce-1-test.kinesis.us-east-1.vpce.amazonaws.com"
@@ -95,15 +96,8 @@ def query(endpoint: str, kind: str, calls: str, records: str, hosts: str) -> Non
     spark = session_of_query("quotas", {"spark.driver.extraJavaOptions": f"-Djdk.net.hosts.file={hosts}"})
     say({"ready": True})
     for _ in sys.stdin:
-        options = KinesisOptions(
-            stream_name=STREAM,
-            region="us-east-1",
-            endpoint=endpoint,
-            credentials=StaticCredentials("local", "local"),
-            starting_position=Position.trim_horizon(),
-            record_publisher=Polling(int(calls)) if kind == "polling" else EnhancedFanOut(f"query-{os.getpid()}"),
-        )
-        say(catch_up(spark, options, int(records), RECORD_BYTES))
+        publisher = Polling(int(calls)) if kind == "polling" else EnhancedFanOut(f"query-{os.getpid()}")
+        say(catch_up(spark, local_source(endpoint, publisher), int(records), RECORD_BYTES))
     spark.stop()
 
 
@@ -212,10 +206,7 @@ def main() -> None:
             with filled(shards, records, has_quotas=has_quotas) as (server, endpoint):
                 for case in cases:
                     if (case.shards, case.has_quotas) == (shards, has_quotas):
-                        line = measure(case, server, endpoint, records, str(hosts))
-                        say(line)
-                        if asked.results:
-                            keep(line, asked.results)
+                        record(measure(case, server, endpoint, records, str(hosts)), asked.results)
     if asked.page:
         kept = newest(asked.results.parent.glob("*-quotas.jsonl"), [case.name for case in CASES])
         marked.put(asked.page, "quotas", table(kept))

@@ -19,6 +19,14 @@ from .server_log import ServerLog
 from .standalone import Worker, standalone_cluster
 from .waiting import wait_until
 
+# Executors come with the load and go soon.
+DYNAMIC_ALLOCATION = {
+    "spark.dynamicAllocation.enabled": "true",
+    "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+    "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
+    "spark.dynamicAllocation.executorIdleTimeout": "3s",
+}
+
 pytestmark = pytest.mark.jvm
 
 # Readers of a lost executor's shards begin on another within seconds; the rest is for a machine that does much else. It
@@ -103,13 +111,7 @@ def test_a_real_time_query_delivers_all_records_when_an_executor_is_killed(
 
 @pytest.mark.slow  # for half a minute nothing may happen
 def test_an_idle_query_has_no_executor_until_records_come(stream: LocalKinesis, tmp_path: Path) -> None:
-    settings = {
-        "spark.dynamicAllocation.enabled": "true",
-        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
-        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
-        "spark.dynamicAllocation.executorIdleTimeout": "3s",
-    }
-    with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(settings))) as query:
+    with running(ClusterQuery(tmp_path, stream, CLUSTER, settings=json.dumps(DYNAMIC_ALLOCATION))) as query:
         texts = put(stream, "first", 10)
         wait_until(lambda: len(query.written()) == len(texts), "the first records")
         wait_until(lambda: not query.executors(), "the removal of all executors")
@@ -128,12 +130,9 @@ def test_an_idle_query_has_no_executor_until_records_come(stream: LocalKinesis, 
 @pytest.mark.slow  # an executor that is killed is lost as well, and one that comes instead is new
 def test_executors_are_added_under_load_and_removed_while_idle(stream: LocalKinesis, tmp_path: Path) -> None:
     settings = {
-        "spark.dynamicAllocation.enabled": "true",
-        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
+        **DYNAMIC_ALLOCATION,
         "spark.dynamicAllocation.minExecutors": "1",
         "spark.dynamicAllocation.maxExecutors": "2",
-        "spark.dynamicAllocation.schedulerBacklogTimeout": "1s",
-        "spark.dynamicAllocation.executorIdleTimeout": "3s",
         "spark.locality.wait": "1s",
     }
     with running(ClusterQuery(tmp_path, stream, CLUSTER, text="labour", settings=json.dumps(settings))) as query:
