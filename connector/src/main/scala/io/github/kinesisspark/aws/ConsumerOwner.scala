@@ -33,13 +33,14 @@ private[aws] object ConsumerEnd {
 
   /** @param isRegisteredHere by this JVM, for this query
     * @param query            none in a batch read
-    * @param hasRival         another reader has taken a consumer of the query, perhaps another driver of the query, which has the same tag
+    * @param hasRival         another reader has taken one of the query's consumers. That may be another driver of the same query, whose consumers have the
+    *                         same tag
     */
   def of(
       choice: ConsumerChoice,
       isRegisteredHere: Boolean,
       query: Option[ConsumerOwner.Query],
-      hasRival: Boolean = false
+      hasRival: Boolean
   ): ConsumerEnd =
     choice match {
       case ConsumerChoice.Given(_)                                                          => Keep

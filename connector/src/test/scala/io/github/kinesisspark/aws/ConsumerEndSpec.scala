@@ -51,7 +51,7 @@ class ConsumerEndSpec extends AnyFunSpec with Matchers {
       val byArn =
         ConsumerChoice.Given(ConsumerArn("arn:aws:kinesis:eu-west-1:000000000000:stream/orders/consumer/app:1"))
       for (isRegisteredHere <- Seq(true, false)) {
-        ConsumerEnd.of(byArn, isRegisteredHere, Some(own)) shouldBe Keep
+        ConsumerEnd.of(byArn, isRegisteredHere, Some(own), hasRival = false) shouldBe Keep
         end(OfNone, isRegisteredHere) shouldBe Keep
       }
       end(OfRegistered, query = None) shouldBe Keep

@@ -31,14 +31,8 @@ final class StreamHistory(stream: ListedStream) {
     val found = Parallel.map(all) { case (id, to) =>
       stream.unlessGone(id)(exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end)
     }
-    val ids  = all.map(_._1)
-    val gone = ids.zip(found).collect { case (id, None) => id }
-    if (gone.nonEmpty)
-      DataLoss.ofPositions(
-        s"${gone.mkString(", ")} of ${stream.arn} are past its retention, so that records after the position are lost",
-        failOnDataLoss,
-        log
-      )
+    val ids = all.map(_._1)
+    reportLost(ids.zip(found).collect { case (id, None) => id }, "after the position")
     ids.zip(found.map(_.getOrElse(ShardEnd)))
   }
 
@@ -53,23 +47,25 @@ final class StreamHistory(stream: ListedStream) {
     val begin = initialPositions(from)
     val found = HistoryRange.between(lineage, begin.toMap, end.toMap).fold(shards => refuseOrder(shards), identity)
     val gone  = stream.gone(found.unlisted)
-    reportLost(gone.toVector.sorted)
+    reportLost(gone.toVector.sorted, "up to 'endingPosition'")
     val left   = exactly(from, to, found.pieces.filterNot(piece => gone(piece.shardId)))
     val slices = Parallel.map(left)(piece => stream.unlessGone(piece.shardId)(slice(piece)))
     // What is past retention is not missed before the end, where the read begins with the oldest records there are.
     val starts                     = begin.toMap
     def beginsAtOldest(id: String) = (lineage.ancestors(Seq(id)) + id).forall(starts.get(_).forall(_ == TrimHorizon))
-    reportLost(left.zip(slices).collect {
+    val lost                       = left.zip(slices).collect {
       case (piece, None) if !beginsAtOldest(piece.shardId) || piece.end.record.isDefined => piece.shardId
-    })
+    }
+    reportLost(lost, "up to 'endingPosition'")
     val (reversed, read) = slices.flatten.partitionMap(identity)
     if (reversed.nonEmpty) refuseOrder(reversed)
     read.flatten
   }
 
-  private def reportLost(shardIds: Vector[String]): Unit = if (shardIds.nonEmpty)
+  /** @param which of their records are lost */
+  private def reportLost(shardIds: Vector[String], which: String): Unit = if (shardIds.nonEmpty)
     DataLoss.ofPositions(
-      s"${shardIds.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost",
+      s"${shardIds.mkString(", ")} of ${stream.arn} are past its retention, so that records $which are lost",
       failOnDataLoss,
       log
     )

@@ -213,13 +213,16 @@ final class GivenPositions(option: String, stream: ListedStream) {
     */
   private def kept(id: String, position: ShardPosition, number: SequenceNumber): (Option[String], ShardPosition) = {
     val shard = ShardKey(stream.arn, id)
-    def lost  = Some(s"$id at $number")
+    val named = s"$id at $number"
     stream
       .unlessGone[(Option[String], ShardPosition)](id) {
         if (isRecord(shard, number)) (None, position)
-        else (ends.first(shard, TrimHorizon).filter(_.number > number).flatMap(_ => lost), AfterSequenceNumber(number))
+        else {
+          val isLost = ends.first(shard, TrimHorizon).exists(_.number > number)
+          (Option.when(isLost)(named), AfterSequenceNumber(number))
+        }
       }
-      .getOrElse((lost, ShardEnd))
+      .getOrElse((Some(named), ShardEnd))
   }
 
   private def refuse(what: String) = throw new OffsetException(s"'$option' $what.")

@@ -76,8 +76,8 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   private def isIdle(start: Offset, limit: ReadLimit) = !SparkLimits.isOnce(limit) && !state.isEnding && {
     val isAwaited = isWaitedFor
     val isIdle    = scaleToZero.isIdle(start, isUrgent = isAwaited)
-    if (isIdle)
-      if (isAwaited) callers.foreach(_.answered()) else readers.pause(idlePatience(isRetry = false))
+    if (isIdle && isAwaited) callers.foreach(_.answered())
+    else if (isIdle) readers.pause(idlePatience(isRetry = false))
     isIdle
   }
 

@@ -76,6 +76,12 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
       listed.askAbout(Seq(shardId(1)))
       time.pass(apart)
     }
+
+    /** Asks so often, and there is never an answer. */
+    def staysDoubtful(times: Int, apart: FiniteDuration): Unit = for (_ <- 1 to times) {
+      listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
+      time.pass(apart)
+    }
   }
 
   describe("listing that fails") {
@@ -133,10 +139,7 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
     it("is asked about again each second until a listing lacks it, and is gone then") {
       val scene = new Scene
       scene.listedShards = Seq(0, 1)
-      for (_ <- 1 to 3) {
-        scene.listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
-        scene.time.pass(1100.millis)
-      }
+      scene.staysDoubtful(3, apart = 1100.millis)
       scene.listings shouldBe 4
       scene.listed.lineage.has(shardId(1)) shouldBe true
       scene.listedShards = Seq(0)
@@ -147,10 +150,7 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
     it("is gone after maxRetryDuration, whatever listings have") {
       val scene = new Scene
       scene.listedShards = Seq(0, 1)
-      for (_ <- 1 to 15) {
-        scene.listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
-        scene.time.pass(1.minute)
-      }
+      scene.staysDoubtful(15, apart = 1.minute)
       scene.listed.askAbout(Seq(shardId(1))) shouldBe empty
       scene.listed.lineage.has(shardId(1)) shouldBe false
     }
