@@ -82,8 +82,8 @@ private object CallsPage {
       "triggers that outlast the readers' buffers: one or more looks into each full shard for where the micro-batch ends"
     ),
     row(GetShardIterator, GetRecords)(Driver, "ReadToTip")(
-      "`processAllAvailable()`: while a program waits in it, two looks into each shard for each planning that finds no records; an idle query without " +
-        "executors (dynamic allocation): the same every 10 s"
+      "two looks into each shard: while a program waits in `processAllAvailable()`, for each planning that finds no records; every 10 s where dynamic " +
+        "allocation has left an idle query without executors"
     ),
     row(DescribeStreamSummary, ListShards)(Driver, "RemovedStreams")(
       "once for a stream that was taken out of the options while a micro-batch of it was not committed"

@@ -188,7 +188,7 @@ object FaultTable {
     Row(
       SilentIdentityProvider,
       suspect,
-      "STS gives this failure the code of a wrong token, so its text decides. A wrong address of the provider in IAM has the same text: it is retried, too, and doesn't pass.",
+      "STS gives this failure the code of a wrong token, so its text decides. Where IAM has a wrong address of the provider, the text is the same: that is retried, too, in vain.",
       codes = Set("InvalidIdentityToken"),
       services = Set("Sts"),
       saying = Some("(?i)couldn't retrieve verification key".r)

@@ -268,7 +268,7 @@ private[write] final class TaskWriter(
     val (next, call) = sending.next(at, pressed || isPressed(flush))
     sending = next
     call match {
-      // By the same look at the clock: what became due between two looks would be neither sent nor waited for.
+      // With the time that decided what is sent: what became due since would be neither sent nor waited for.
       case None    => due = sending.dueAfter(at)
       case Some(c) =>
         val answer = put(c.stream, c.entries)

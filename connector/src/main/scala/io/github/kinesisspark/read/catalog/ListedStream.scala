@@ -99,7 +99,9 @@ final class ListedStream private (
       }
   }
 
-  /** Those of the shards that the service has, and a listing of now doesn't. Lists and asks for those that are not known yet. */
+  /** Those of the shards that no listing has up to now, though the service has them. Where some are not known yet, lists the stream, and asks about those
+    * that are still missing.
+    */
   private def unlisted(shardIds: Set[String]): Set[String] = {
     def unknown = knowledge.get().unknown(shardIds)
     if (unknown.nonEmpty) {
@@ -203,7 +205,8 @@ final class ListedStream private (
     * `maxRetryDuration` at most: then listings are not believed.
     */
   def gone(shardIds: Iterable[String]): Set[String] = {
-    val began                                                             = runtime.clock.nanos()
+    val began = runtime.clock.nanos()
+
     @tailrec def look(ids: Set[String], before: Set[String]): Set[String] = {
       val missing = findMissing(ids.toVector, DirectoryRetry.of(lease), directory)
       val gone    = before ++ missing.gone

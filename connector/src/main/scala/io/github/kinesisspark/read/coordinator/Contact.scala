@@ -47,7 +47,7 @@ private[coordinator] object Pulse {
 
 /** When the next job is due that opens executors' ends, for the executors that have none. Pure.
   *
-  * @param tried     executors for which there was a job, of those that are present
+  * @param tried     the present executors that a job was run for
   * @param jobs      since there last was a new executor
   * @param isRunning one at a time
   * @param began     the last job, by the driver's clock

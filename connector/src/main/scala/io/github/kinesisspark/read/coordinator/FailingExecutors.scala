@@ -25,7 +25,7 @@ private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId,
     if (left.size == failures.size) this else FailingExecutors(left)
   }
 
-  /** Executors that rest after a failure, and those that have failed and have orders left that they have not carried out. */
+  /** Executors that rest after a failure, or that have failed and have not carried out all their orders since. */
   def doubted(isDone: ExecutorId => Boolean, nowNanos: Long): Set[ExecutorId] =
     failures.collect { case (id, failing) if failing.rests(nowNanos) || !isDone(id) => id }.toSet
 

@@ -38,7 +38,7 @@ private[coordinator] final case class ReaderOrders(
 
   private def allShards(wanted: Vector[ReadOrder.ShardToRead], by: ResolvedPublisher): (ReaderOrders, Changes) = {
     val all = byShard(wanted)
-    // A report that comes late is worth as much as one of the same order again. Otherwise no report of a slow executor would ever count.
+    // Where the same order is sent again, a late report of the first one counts. Otherwise no report of a slow executor would ever count.
     val isSame = publisher.contains(by) && all == shards
     val now    = ReaderOrders(
       number + 1,

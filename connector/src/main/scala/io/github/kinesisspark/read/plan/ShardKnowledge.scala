@@ -27,7 +27,7 @@ final class ShardKnowledge private (seen: Map[String, ShardKnowledge.KnownShard]
   def hashKeys(shardIds: Set[String]): Map[String, HashKeyRange] =
     shardIds.iterator.flatMap(id => seen.get(id).map(id -> _.shard.hashKeys)).toMap
 
-  /** Of these shards, those that neither a listing nor a parent has shown, and the service has not denied. */
+  /** Those of the shards that no listing and no parent has named, and that the service has not denied. */
   def unknown(shardIds: Set[String]): Set[String] = shardIds -- seen.keySet -- gone.keySet
 
   /** @param asOf when the listing was asked for; of two, either may be newer */

@@ -17,10 +17,10 @@ import io.github.kinesisspark.runtime.{Closing, Runtime, WaitingQueue}
 
 /** The rows of all shards of one task of a real-time batch, from whichever has some; the task waits for any of them at once.
   *
-  * Readers put their shard in line when they have news, from any thread. The task takes shards from the line, so many rows of each,
-  * and puts those that have more behind the others.
+  * Readers put their shard in line when they have news, from any thread. The task takes a shard from the line, gives a limited
+  * number of its rows, and puts it behind the others where it has more.
   *
-  * After half a second without news of any shard, a shard that waits for memory gets it beyond the budget ([[Overdraft]]).
+  * If no shard has had news for half a second, one that waits for memory gets it beyond the budget ([[Overdraft]]).
   *
   * | a shard has no more rows, and its reader | what follows |
   * |---|---|
@@ -146,7 +146,7 @@ private[realtime] object TaskFeed {
   /** Rows of one shard before another has its turn. */
   private val RowsInTurn = 500
 
-  /** After so long without news of any shard, in ns, what they wait for may be memory. */
+  /** If no shard has had news for so long, in ns, they may be waiting for memory. */
   private val Quiet = 500.millis.toNanos
 
   /** The shard may be past retention, its consumer another one now, or another query's: the driver finds out when it plans. */

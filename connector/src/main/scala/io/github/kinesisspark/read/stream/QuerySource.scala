@@ -130,7 +130,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     }.toMap
   )
 
-  /** The hash keys by which tasks leave out user records of other shards, as far as they are known; None where no record is taken apart. */
+  /** The known hash keys of the shards, by which tasks leave out user records of other shards. None where no record is taken apart. */
   def hashKeysOf(shards: Vector[ShardKey]): Option[Map[ShardKey, HashKeyRange]] =
     Option.when(options.deaggregate)(catalog.hashKeys(shards) ++ removed.hashKeys)
 

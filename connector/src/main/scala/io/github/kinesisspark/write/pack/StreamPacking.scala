@@ -24,8 +24,8 @@ import io.github.kinesisspark.write.send.Entry
   * Rows are packed anew when everything that was sent by the old plan has been answered, in their order in the task, and before
   * all later ones. So order outlasts a reshard.
   *
-  * Where order is kept, one record of each line is under way at a time. A line is what goes to one shard; where no shard is
-  * known, it is a partition key, because rows of one may come into the same shard whatever their hash keys.
+  * Where order is kept, one record of each line is under way at a time. A line is all that goes to one shard. Where no shard
+  * is known, it is all rows of one partition key, because rows with different hash keys may still come into one shard.
   *
   * @param ordered whether the rows of a partition key keep their order
   * @param listed  the stream's shards, closed ones too

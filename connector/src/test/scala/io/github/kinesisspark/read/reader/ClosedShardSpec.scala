@@ -35,7 +35,7 @@ class ClosedShardSpec extends AnyFunSpec with Matchers {
   private val throttled = LimitExceededException.builder.statusCode(400).build
   private val failure   = InternalFailureException.builder.statusCode(500).build
 
-  /** How often the shard was polled, once there was a record of it. */
+  /** How often the shard was polled in five minutes, in which its record came. */
   private def polls(failures: Iterator[Throwable]): Int = {
     val time      = new VirtualTime
     val client    = new Failing(failures)
