@@ -64,17 +64,12 @@ def spread(figure: Figure | None) -> str:
 def table(figures: list[Figure]) -> str:
     """A line for each way of reading of each reader."""
     of = {(figure["way"], figure["reader"], figure["what"]): figure for figure in figures}
-    lines = [
-        f"| way | reader | {' | '.join(COLUMNS.values())} | backlog read before |",
-        "|---" * (len(COLUMNS) + 3) + "|",
-    ]
+    lines = [f"| way | reader | {' | '.join(COLUMNS.values())} |", "|---" * (len(COLUMNS) + 2) + "|"]
     for way, called in WAYS.items():
         for reader, name in READERS.items():
             cells = [spread(of.get((way, reader, what))) for what in COLUMNS]
             if any(cells):
-                passes = of.get((way, reader, "throughput"), {}).get("rounds_before")
-                before = "" if passes is None else f"{passes} x"
-                lines.append(f"| {called} | {name} | {' | '.join(cells)} | {before} |")
+                lines.append(f"| {called} | {name} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

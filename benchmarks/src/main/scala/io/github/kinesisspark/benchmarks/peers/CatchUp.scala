@@ -8,15 +8,16 @@ import io.github.kinesisspark.benchmarks.ServerProcess
   *
   * @param startSeconds until its first record
   * @param parts        of the time that counts, one after the other
+  * @param bytes        all that it read, with the warm-up before those parts
   */
-final case class CatchUp(startSeconds: Double, parts: Seq[CatchUp.Part])
+final case class CatchUp(startSeconds: Double, parts: Seq[CatchUp.Part], bytes: Long)
 
 object CatchUp {
 
-  /** How long a process reads the backlog again and again before the round that counts: each engine has another amount of code that is compiled before
-    * it is at its best.
+  /** What a process reads of the backlog, again and again, before the round that counts: as much by each reader, as an engine's code is compiled while it
+    * reads.
     */
-  val WarmFor       = 60.seconds
+  val BytesBefore   = 10000000000L
   val WarmBytes     = 2000000000L
   val CountedBytes  = 1500000000L
   val LongestWarmup = 25.seconds
@@ -63,6 +64,6 @@ object CatchUp {
     }
     val parts = marks.zip(marks.tail).map { case (before, after) => after.since(before) }
     if (parts.exists(_.bytes == 0)) throw new IllegalStateException(s"No record came within $Patience of the last")
-    CatchUp((first.at - asked) / 1e9, parts)
+    CatchUp((first.at - asked) / 1e9, parts, marks.last.bytes)
   }
 }

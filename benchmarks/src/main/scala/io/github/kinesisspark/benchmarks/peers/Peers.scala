@@ -117,10 +117,8 @@ object Peers {
     }
 
     def catchingUp(way: String) = {
-      val warmAt = System.nanoTime() + CatchUp.WarmFor.toNanos
-
       @tailrec def readAgain(before: Vector[CatchUp]): Vector[CatchUp] = {
-        val isLast   = System.nanoTime() - warmAt >= 0
+        val isLast   = before.map(_.bytes).sum >= CatchUp.BytesBefore
         val measured = read(way, backlog, Backlog)(CatchUp.measure(process, backlog))
         process.next("stopped"): Unit
         if (isLast) before :+ measured else readAgain(before :+ measured)
@@ -128,10 +126,7 @@ object Peers {
       val rounds        = readAgain(Vector.empty)
       val (first, last) = (rounds.head, rounds.last)
       val cores         = last.parts.map(p => p.serverCpuSeconds / p.seconds)
-      val facts         = Seq[(String, ujson.Value)](
-        "server_cores"  -> Figure.rounded(Figure.median(cores)),
-        "rounds_before" -> (rounds.size - 1)
-      )
+      val facts         = Seq[(String, ujson.Value)]("server_cores" -> Figure.rounded(Figure.median(cores)))
       Seq(
         figure(way, "throughput", last.parts.map(_.mbPerSecond), "MB/s", CatchUpMethod, facts),
         figure(way, "cpu", last.parts.map(_.cpuPerGb), "CPU s/GB", CatchUpMethod, facts),
@@ -221,7 +216,7 @@ object Peers {
   private val CatchUpMethod =
     s"$BacklogShards shards without quotas with ${BacklogBytes / 1000000} MB in records of $RecordBytes B, from TRIM_HORIZON; the first " +
       s"${CatchUp.WarmBytes / 1000000} MB or ${CatchUp.LongestWarmup.toSeconds} s warm up, and the next ${CatchUp.CountedBytes / 1000000} MB " +
-      s"or ${CatchUp.LongestCount.toSeconds} s count, in three parts; the first time that begins when the process has done so for ${CatchUp.WarmFor.toSeconds} s; " +
+      s"or ${CatchUp.LongestCount.toSeconds} s count, in three parts; the first time that begins when the process has read ${CatchUp.BytesBefore / 1000000} MB in this way; " +
       "a heap of 3 GiB from the start"
 
   private val FirstMethod = "the same, the first time"
