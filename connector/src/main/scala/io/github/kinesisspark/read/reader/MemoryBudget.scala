@@ -18,7 +18,7 @@ import io.github.kinesisspark.read.reader.PollingRecordPublisher.LargestAnswer
   * for what others hold. Where there is room for two more, the memory of a poller's largest answer is kept free for each source with readers that holds
   * less than that. Where there isn't, or a request is for more, a source that holds next to nothing gets one served beyond the capacity: its readers by
   * fan-out always have a little, for small events. So does a task that has nothing to do ([[Overdraft]]): the others give memory back only when it
-  * continues. So the bound is the capacity and one answer for each running task; and one for each source where the capacity is small, or an event large.
+  * continues. What a range leaves of such an answer goes ([[ShardReader.leave]]). So the bound is the capacity and one answer for each running task; and one for each source where the capacity is small, or an event large.
   *
   * @param worker calls back whoever has waited: who gives memory back may hold locks, and has no time for what others do with it
   */
@@ -225,6 +225,9 @@ object MemoryBudget {
     def take(bytes: Long => Long)(granted: Long => Unit): Request = budget.take(this, bytes, granted)
 
     def giveBack(bytes: Long): Unit = budget.giveBack(this, bytes)
+
+    /** More is taken than readers may hold together. */
+    def isOverdrawn: Boolean = budget.used > budget.capacity
 
     /** Has a request that waits served now. */
     def overdraw(): Unit = budget.overdraw(this)

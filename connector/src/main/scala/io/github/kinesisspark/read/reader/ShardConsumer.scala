@@ -97,7 +97,10 @@ final class ShardConsumer(
     if (now == RangeEnds.Passed) lose(None): Unit
     else {
       if (isFirst && !RangeEnds.hasFirst(range.start, within.headOption.map(_.sequenceNumber))) report(None)
-      if (now == RangeEnds.AtEnd) close()
+      if (now == RangeEnds.AtEnd) {
+        if (!from.isOwn) from.reader.leave(range.end)
+        close()
+      }
     }
   }
 

@@ -150,10 +150,10 @@ final class ShardReader(
     dropTo(position)
   }
 
-  /** Drops what comes before `position`; false where this reader is somewhere else and must be opened anew. */
+  /** Drops what comes before `position`; false where this reader is somewhere else, or closed, and must be opened anew. */
   def dropTo(position: ShardPosition): Boolean = {
     val freed = synchronized {
-      buffer.dropTo(position).map { rest =>
+      (if (closed) None else buffer.dropTo(position)).map { rest =>
         val before = buffer
         ahead.dropTo(position, isChanged = rest ne before)
         buffer = rest
@@ -167,8 +167,11 @@ final class ShardReader(
   /** A batch begins to run that ends there: what comes after it is what this reader holds ahead. Its records stay till they are committed. */
   def beginBatch(end: ShardPosition): Unit = synchronized(ahead.beginBatch(end))
 
-  /** The batch is written. Returns its end where this reader is somewhere else and must be opened anew there. */
-  def commit(): Option[ShardPosition] = synchronized(ahead.batchEnd).filterNot(dropTo)
+  /** The batch is written. Returns its end where this reader is somewhere else, or closed, and must be opened anew there. */
+  def commit(): Option[ShardPosition] = {
+    val (end, left) = synchronized((ahead.batchEnd, Option.when(closed)(buffer.base)))
+    end.orElse(left).filterNot(dropTo)
+  }
 
   /** For a task that has taken what comes before `position`: the next answer's records, which stay in the buffer until the task comes again. None
     * where this reader is somewhere else by now: another task has taken more, or it is closed.
@@ -178,6 +181,11 @@ final class ShardReader(
     demand()
     head
   }
+
+  /** A task has taken all that comes before `position`, where its range ends. What comes after it stays, unless readers hold more than they may: what each
+    * shard of a large batch leaves may be more than there is. Then this reader is closed, and begins anew with the next batch.
+    */
+  def leave(position: ShardPosition): Unit = if (dropTo(position) && memory.isOverdrawn) close()
 
   private def headAt(position: ShardPosition) = synchronized(Option.when(buffer.base == position)(buffer.head))
 

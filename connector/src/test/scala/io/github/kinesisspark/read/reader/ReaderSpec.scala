@@ -597,6 +597,24 @@ class ReaderSpec
         reader.status.records shouldBe 1
       }
 
+      it("leaves it without memory, to begin anew with the next batch, if readers hold more than they may") {
+        val by     = new ScriptedPublishers
+        val budget = new MemoryBudget(_.run())
+        val member = budget.join(1000)
+        member.account().take(identity)(_ => ())
+        val reader = live(member, by)
+        reader.beginBatch(after(3))
+        val s = new Setting(after(3), live = Some(reader))
+        reader.memory.take(_ => heapOf((1L to 4L).map(record): _*))(_ => ())
+        reader.memory.overdraw()
+        by.last.bring(after(4), 0, (1L to 4L).map(record): _*)
+        s.numbers shouldBe Seq(number(1), number(2), number(3))
+        budget.used shouldBe 1000
+        by.last.closed shouldBe true
+        reader.commit() shouldBe Some(after(3))
+        reader.startAt(after(3)) shouldBe false
+      }
+
       it("stops before an exclusive end, where the reader continues with the next batch") {
         val by     = new ScriptedPublishers
         val reader = live(source, by)
