@@ -80,7 +80,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \
-  lint format demo bench bench-beside-sdk bench-quotas bench-containers bench-beside-kafka bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
+  lint format demo bench bench-beside-sdk bench-quotas bench-scale bench-containers bench-beside-kafka bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-partitions concurrency try-step
 
 help: ## list these commands
@@ -392,6 +392,9 @@ bench-beside-sdk: $(VENV)/.wheel ## a catch-up and a sink of PySpark beside the 
 bench-quotas: $(VENV)/.wheel ## what a query reads of what shards allow, alone and beside other pollers: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=fan-out for some
 	./sbt -C benchmarks bare/classPathFile
 	$(BIN)/python python/tools/quotas.py --results $(basename $(BENCH_RESULTS))-quotas.jsonl --page docs/evidence/performance.md $(ONLY)
+
+bench-scale: $(VENV)/.wheel ## what a query takes with 1 to 10,000 shards and 1 to 4 executors (Linux): JSON lines, benchmarks/results and docs/evidence/scale.md; ONLY=polling for some
+	$(BIN)/python python/tools/scale.py --results $(basename $(BENCH_RESULTS))-scale.jsonl --page docs/evidence/scale.md $(ONLY)
 
 bench-containers: $(VENV)/.wheel ## memory of an executor in a cgroup (Linux, as root) while a backlog waits: JSON lines, benchmarks/results and docs/evidence/scale.md; ONLY=efo for some
 	./sbt -C benchmarks bare/classPathFile

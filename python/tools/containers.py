@@ -13,29 +13,23 @@ page whose table shows the newest lines of all such files there.
 from __future__ import annotations
 
 import argparse
-import re
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import marked
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import Child, Setting, connector_commit, filled, local_source, machine, newest, record, say
-from pyspark.sql import SparkSession
-
-from kinesis_spark import EnhancedFanOut, Polling, read_stream, session
+from beside_sdk import Setting, connector_commit, filled, machine, newest, record
+from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb
 
 HEAP_MB, OVERHEAD_MB = 1024, 384
-TRIGGER_S, PRESSURE_S, LOOK_S = 15, 90.0, 0.2
+PRESSURE_S, LOOK_S = 90.0, 0.2
 # Looks at the whole memory for one at the buffers outside the heap.
 LOOKS = 25
-CALLED = {"polling": "polling", "efo": "fan-out"}
 
 
 @dataclass(frozen=True)
@@ -60,57 +54,6 @@ CONTAINERS = [
     # What the pages say for fan-out: half a MiB more for each shard.
     Container("efo", 1000, 1000, 2000, OVERHEAD_MB + 500),
 ]
-
-
-def query(endpoint: str, kind: str) -> None:
-    """The program of the query's process: runs until its standard input ends."""
-    builder = session.builder("containers", f"local-cluster[1,2,{HEAP_MB}]").config("spark.ui.enabled", "false")
-    builder = builder.config("spark.executor.extraJavaOptions", "-XX:NativeMemoryTracking=summary")
-    builder = builder.config("spark.driver.host", "127.0.0.1").config("spark.ui.showConsoleProgress", "false")
-    spark: SparkSession = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    options = local_source(endpoint, Polling() if kind == "polling" else EnhancedFanOut("containers"))
-    with TemporaryDirectory() as checkpoint:
-        writer = read_stream(spark, options).writeStream.format("noop").option("checkpointLocation", checkpoint)
-        started = writer.trigger(processingTime=f"{TRIGGER_S} seconds").start()
-        jvm = spark._jvm.java.lang.ProcessHandle.current().pid()  # type: ignore[union-attr]  # noqa: SLF001
-        say({"pid": int(jvm)})
-        sys.stdin.read()
-        if not started.isActive:
-            raise RuntimeError(str(started.exception()))
-        say({"rows": sum(progress.numInputRows for progress in started.recentProgress)})
-        started.stop()
-    spark.stop()
-
-
-class Query(Child):
-    """The process of a query, the JVM of its driver, and those of its executors."""
-
-    def __init__(self, endpoint: str, kind: str) -> None:
-        super().__init__([sys.executable, __file__, "--query", endpoint, kind])
-        self.driver = psutil.Process(int(self.answer()["pid"]))
-
-    def executors(self) -> list[psutil.Process]:
-        """Those that run now."""
-        found = []
-        for process in self.driver.children(recursive=True):
-            # Some are gone by the time they are looked at.
-            with suppress(psutil.NoSuchProcess):
-                if "org.apache.spark.executor.CoarseGrainedExecutorBackend" in process.cmdline():
-                    found.append(process)
-        return found
-
-
-def buffers_mb(process: psutil.Process) -> int:
-    """MiB in buffers outside a JVM's heap.
-
-    Raises:
-        subprocess.CalledProcessError: if it has ended.
-    """
-    command = ["jcmd", str(process.pid), "VM.native_memory", "summary"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    found = re.search(r"- +Other \(reserved=\d+KB, committed=(\d+)KB", said)
-    return int(found[1]) >> 10 if found else 0
 
 
 @dataclass(frozen=True)
@@ -171,7 +114,8 @@ def measure(of: Container) -> dict[str, Any]:
     group = Cgroup(HEAP_MB + of.overhead_mb)
     try:
         with filled(setting, records) as server:
-            found = under_pressure(Query(server.endpoint, of.kind), group)
+            query = ClusterQuery(server.endpoint, of.kind, Executors(1, 2, HEAP_MB), "15 seconds")
+            found = under_pressure(query, group)
     finally:
         group.remove()
     return {
@@ -185,7 +129,7 @@ def measure(of: Container) -> dict[str, Any]:
     }
 
 
-def under_pressure(running: Query, group: Cgroup) -> dict[str, int]:
+def under_pressure(running: ClusterQuery, group: Cgroup) -> dict[str, int]:
     """What an executor has at most while a backlog waits."""
     most, buffers, looks = 0, 0, 0
     until = time.monotonic() + PRESSURE_S
@@ -230,14 +174,10 @@ def shown(results: Path) -> list[dict[str, Any]]:
 def main() -> None:
     """Measures the settings that are wanted, and writes the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--query", nargs=2, help=argparse.SUPPRESS)
     parser.add_argument("--results", type=Path, help="the file that keeps the lines")
     parser.add_argument("--page", type=Path, help="the page whose table shows the newest lines beside that file")
     parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
     asked = parser.parse_args()
-    if asked.query:
-        query(*asked.query)
-        return
     for of in CONTAINERS:
         if asked.only in of.name:
             record(measure(of), asked.results)
