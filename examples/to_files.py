@@ -5,7 +5,7 @@
 
 Delta wants `spark.sql.extensions` and `spark.sql.catalog.spark_catalog` set, as its own pages say. Spark's file sink
 and Delta remember which micro-batches they have, so a batch that runs again after a crash adds nothing. Data that isn't
-an order is kept in a column of its own and stops nothing.
+an order is kept in a column of its own, with shard and sequence number, and stops nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from kinesis_spark import read_stream, session
 
 COLUMNS = (
     "order.*",
-    "CASE WHEN order.order IS NULL THEN CAST(data AS STRING) END AS unparsed",
+    "CASE WHEN order.order IS NULL THEN data END AS unparsed",
     "approximateArrivalTimestamp AS arrived",
+    "shardId",
+    "sequenceNumber",
 )
 
 
