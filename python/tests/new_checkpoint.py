@@ -21,7 +21,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from kinesis_spark import KinesisOptions, LocalKinesis, Record, read_stream, session
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "upgrading.md"
-CONTINUE, MIGRATE = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+CONTINUE, MIGRATE, LEASES = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 
 Start = Callable[[DataStreamWriter, DataFrame, int], StreamingQuery]
 

@@ -12,10 +12,12 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
+import boto3
 import pyspark
 import pytest
-from new_checkpoint import MIGRATE, NEW, OLD, customers, fill, run_block
+from new_checkpoint import LEASES, MIGRATE, NEW, OLD, customers, fill, run_block
 from pyspark.sql import SparkSession
 
 from kinesis_spark import LocalKinesis, Record, jars, read_stream
@@ -107,3 +109,21 @@ def test_a_query_of_another_connector_that_was_an_hour_behind_is_continued_witho
         spark.read.parquet(f"{tmp_path}/new-orders").select(*rows.columns)
     )
     assert sorted(row["partitionKey"] for row in found.collect()) == sorted(old + unread + late)
+
+
+def test_the_positions_of_a_lease_table_are_those_of_its_leases(monkeypatch: pytest.MonkeyPatch) -> None:
+    number = "49590338271490256608559692538361571095921575989136588898"
+    leases = {
+        "shardId-000000000000": "SHARD_END",
+        "shardId-000000000001": number,
+        "shardId-000000000002": "TRIM_HORIZON",
+    }
+    pages = [{"Items": [{"leaseKey": {"S": shard}, "checkpoint": {"S": at}}]} for shard, at in leases.items()]
+    # Of workers, which later versions of the KCL keep in the same table.
+    pages.append({"Items": [{"leaseKey": {"S": "worker-1"}, "entityType": {"S": "WORKER_METRIC_STATS"}}]})
+    client = mock.Mock()
+    client.get_paginator.return_value.paginate.return_value = pages
+    monkeypatch.setattr(boto3, "client", lambda *_, **__: client)
+    names: dict[str, Any] = {}
+    exec(LEASES, names)  # noqa: S102
+    assert json.loads(str(names["options"].starting_position)) == {"orders": leases}
