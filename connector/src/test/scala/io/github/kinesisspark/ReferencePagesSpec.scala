@@ -59,7 +59,7 @@ private object ReferencePages {
     "records"               -> "Kinesis records in the planned batch, as far as readers hold them.",
     "bytes"                 -> "Bytes in the planned batch, as far as readers hold them.",
     "shardsOpen"            -> "Shards that are read.",
-    "bufferedBytes" -> "Bytes held by the readers of all executors. Near `readerBufferSize` times executors: batches are the bottleneck, not reading.",
+    "bufferedBytes" -> "Bytes held by the readers of all executors. Near three quarters of `readerBufferSize` times executors: batches are the bottleneck, not reading.",
     "rereadRecords" -> "Records read again by GetRecords because the buffer that held them was lost. Growth without restarts: executors are being lost.",
     "rereadBytes" -> "Bytes of these records.",
     "callsThrottled" -> "GetRecords and GetShardIterator calls refused by a limit of the shard, and made again. Some during a catch-up are normal. Steady growth of a query that keeps up: others poll the same shards. Lower `polling.callsPerSecond`, or use fan-out.",
