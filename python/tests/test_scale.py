@@ -15,9 +15,9 @@ ROOT = Path(__file__).resolve().parents[2]
 # Of `ss -tinH state established`.
 CONNECTIONS = """\
 0      0      [::ffff:127.0.0.1]:35123 [::ffff:127.0.0.1]:50322
-\t cubic wscale:7,7 rto:204 bytes_sent:700 bytes_acked:700 bytes_received:9000 segs_out:12
+\t cubic wscale:7,7 bytes_sent:700 bytes_acked:700 bytes_received:9000 segs_out:12
 0      0      [::ffff:127.0.0.1]:35123 [::ffff:127.0.0.1]:50999
-\t cubic wscale:7,7 rto:204 segs_out:12
+\t cubic wscale:7,7 segs_out:12
 """
 
 # Of `jcmd PID GC.heap_info`, by two collectors.

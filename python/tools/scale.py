@@ -239,7 +239,7 @@ MEMORY: list[Column] = [
     ("an executor's buffers outside it, MiB", figure("executor_buffers_mb")),
     ("driver's threads", figure("driver_threads")),
     ("an executor's threads", figure("executor_threads")),
-    ("offset, KB", lambda line: marked.number(line["offset_bytes"] / 1000)),
+    ("offset, KB", lambda line: marked.number(rounded(line["offset_bytes"] / 1000))),
 ]
 
 
@@ -259,14 +259,13 @@ def growth(lines: Sequence[dict[str, Any]]) -> str:
         "ms of a batch": "batch_ms",
         "MiB of the driver's heap": "driver_heap_mb",
         "MiB of the executor's heap": "executor_heap_mb",
-        "threads of the executor": "executor_threads",
     }
     measured = {kind: alone(kind, lines) for kind in CALLED}
     ends = {kind: (of_kind[0], of_kind[-1]) for kind, of_kind in measured.items() if of_kind}
     rows = [f"| 1,000 shards more take | {' | '.join(CALLED[kind] for kind in ends)} |", "|---" * (1 + len(ends)) + "|"]
     for name, what in grows.items():
         cells = [
-            marked.number((most[what] - fewest[what]) * 1000 / (most["shards"] - fewest["shards"]))
+            marked.number(rounded((most[what] - fewest[what]) * 1000 / (most["shards"] - fewest["shards"])))
             for fewest, most in ends.values()
         ]
         rows.append(f"| {name} | {' | '.join(cells)} |")
