@@ -22,15 +22,15 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     * @param admitted the batch as far as readers hold it
     */
   def questions(statuses: Map[ShardKey, ReaderStatus], admitted: Admitted): Option[Questions] = {
-    val within  = admitted.slices.ends
-    val beyond  = behind(statuses, within)
-    val starved = statuses.valuesIterator.filter(s => s.starved && s.outlasts(interval)).map(_.shard).toVector
-    val known   = beyond.iterator.map(_.shard).toSet ++ starved
-    val others  = admitted.notReported ++ admitted.earliestPending.collect {
+    val within = admitted.slices.ends
+    val beyond = behind(statuses, within)
+    val silent = holdingNothing(statuses)
+    val known  = beyond.iterator.map(_.shard).toSet ++ silent
+    val others = admitted.notReported ++ admitted.earliestPending.collect {
       case (shard, time) if !known(shard) => time
     } ++
       within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
-    val wanted = times(beyond, starved, others)
+    val wanted = times(beyond, silent, others)
     Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).min, beyond.map(_.writeSecond).min, interval))
   }
 
@@ -48,14 +48,23 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     newest <- status.newestArrival.orElse(status.reached)
   } yield Behind(shard, status.density, status.bytes, status.room, oldest, newest)
 
+  /** The shards whose readers hold nothing, and say nothing of the shard: others hold all memory, or there was no answer yet, as after a batch that left no
+    * memory to them.
+    */
+  private[plan] def holdingNothing(statuses: Map[ShardKey, ReaderStatus]): Vector[ShardKey] =
+    statuses.valuesIterator.collect {
+      case s if s.starved && s.outlasts(interval)                                                            => s.shard
+      case s if s.records == 0 && s.millisBehind.isEmpty && !s.isComplete && !s.starved && s.failure.isEmpty => s.shard
+    }.toVector
+
   /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *
-    * @param starved         shards that hold nothing, because others hold all memory: they go as far as the one that ends first
+    * @param silent          shards whose readers hold nothing: they go as far as the one that ends first
     * @param earliestPending of the other shards, the earliest arrivals that others must not run ahead of
     */
   private[plan] def times(
       behind: Vector[Behind],
-      starved: Vector[ShardKey],
+      silent: Vector[ShardKey],
       earliestPending: Iterable[Long]
   ): Map[ShardKey, Long] = {
     val wanted       = ReadLimit * interval.toMillis / 1000 * 3 / 2
@@ -65,7 +74,7 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     val times        = each.collect {
       case (b, time) if latest.forall(_ > b.newest) => b.shard -> latest.fold(time)(_.min(time))
     }.toMap
-    times ++ times.values.minOption.fold(Map.empty[ShardKey, Long])(first => starved.map(_ -> first).toMap)
+    times ++ times.values.minOption.fold(Map.empty[ShardKey, Long])(first => silent.map(_ -> first).toMap)
   }
 }
 

@@ -182,10 +182,26 @@ final class ShardReader(
     head
   }
 
-  /** A task has taken all that comes before `position`, where its range ends. What comes after it stays, unless readers hold more than they may: what each
-    * shard of a large batch leaves may be more than there is. Then this reader is closed, and begins anew with the next batch.
+  /** A task has taken all that comes before `position`, where its range ends. Where readers hold more than they may, that goes at once. If anything comes after
+    * it, all of it goes, as what each shard of a large batch leaves may be more than there is: this reader is closed, and the order that commits the batch
+    * begins it anew.
     */
-  def leave(position: ShardPosition): Unit = if (dropTo(position) && memory.isOverdrawn) close()
+  def leave(position: ShardPosition): Unit = if (memory.isOverdrawn) {
+    val (freed, isOver) = synchronized {
+      // Without a batch that runs, no such order comes.
+      val rest = if (closed || ahead.batchEnd.isEmpty) None else buffer.dropTo(position)
+      rest.fold((0L, false)) { left =>
+        val held = buffer.heap
+        if (left.heap > 0) end(position)
+        else {
+          ahead.dropTo(position, isChanged = true)
+          buffer = left
+        }
+        (held, closed)
+      }
+    }
+    if (isOver) ended(freed) else memory.giveBack(freed)
+  }
 
   private def headAt(position: ShardPosition) = synchronized(Option.when(buffer.base == position)(buffer.head))
 
@@ -284,17 +300,24 @@ final class ShardReader(
   def held: Long = synchronized(ahead.of(buffer).heap)
 
   override def close(): Unit = {
-    val (held, isFirst) = synchronized {
-      val isFirst = !closed
-      closed = true
+    val held = synchronized(Option.unless(closed) {
       val all = buffer.heap
-      buffer = RecordBuffer.at(buffer.base)
-      ahead.forget()
-      (all, isFirst)
-    }
+      end(buffer.base)
+      all
+    })
+    held.foreach(ended)
+  }
+
+  private def end(position: ShardPosition): Unit = {
+    closed = true
+    buffer = RecordBuffer.at(position)
+    ahead.forget()
+  }
+
+  private def ended(held: Long): Unit = {
     publisher.close()
     memory.giveBack(held)
-    if (isFirst) memory.close()
+    memory.close()
     notifyTasks()
   }
 }

@@ -16,7 +16,7 @@ import io.github.kinesisspark.runtime.Clock
   * record that arrived then, whose sequence number is the end. The tasks read up to it through the live readers.
   *
   * Where nothing has arrived since that time, the end is a record close to the shard's newest: between the two arrived no more than a shard may take in a
-  * second, which readers can hold, or than a sixteenth of what the batch takes, which is left to the next one. Each look takes one GetShardIterator and one or two GetRecords of one record, out of the 5 calls a second that all
+  * second, which readers can hold. Each look takes one GetShardIterator and one or two GetRecords of one record, out of the 5 calls a second that all
   * pollers of the shard share.
   */
 final class BeyondBuffers(catalog: ShardCatalog) {
@@ -91,22 +91,18 @@ object BeyondBuffers {
     }
   }
 
-  /** What may be left to the next batch, of the time that a shard's part of a batch spans. */
-  private val LeftShare = 16
-
   /** The first record that arrived at a time or later. Where there is none, one close to the newest; nothing if that is not after `low`.
     *
     * @param low   arrival of a record that is known
     * @param now   by the service's clock, which refuses later times
-    * @param apart how close, in ms, or a sixteenth of the time from `low`
+    * @param apart how close, in ms
     * @param look  the first record that arrived at a time or later
     */
   private[stream] def search(time: Long, low: Long, now: Long, apart: Long)(
       look: Long => Option[Probe.Record]
   ): Option[Probe.Record] = {
-    def isClose(state: LatestPositionSearch) = state.none - state.some <= (state.some - low) / LeftShare
     @tailrec def newest(state: LatestPositionSearch, found: Option[Probe.Record]): Option[Probe.Record] =
-      state.next.filterNot(_ => isClose(state)) match {
+      state.next match {
         case None     => found
         case Some(at) =>
           look(at) match {

@@ -69,6 +69,15 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       behind(reading.copy(starved = true)) shouldBe empty
       behind(emptyStatus(shard(0))) shouldBe empty
     }
+
+    it("as far as others do where it holds nothing: for want of memory, or without an answer yet") {
+      def isSilent(status: ReaderStatus) = trigger.holdingNothing(Map(status.shard -> status)).nonEmpty
+      val unanswered                     = reading.copy(millisBehind = None, reached = None)
+      isSilent(reading.copy(starved = true)) shouldBe true
+      isSilent(unanswered) shouldBe true
+      Seq(reading, holding, unanswered.copy(isComplete = true), unanswered.copy(records = 1))
+        .foreach(isSilent(_) shouldBe false)
+    }
   }
 
   describe("a batch of shards that are behind") {

@@ -597,22 +597,40 @@ class ReaderSpec
         reader.status.records shouldBe 1
       }
 
-      it("leaves it without memory, to begin anew with the next batch, if readers hold more than they may") {
-        val by     = new ScriptedPublishers
-        val budget = new MemoryBudget(_.run())
-        val member = budget.join(1000)
-        member.account().take(identity)(_ => ())
-        val reader = live(member, by)
-        reader.beginBatch(after(3))
-        val s = new Setting(after(3), live = Some(reader))
-        reader.memory.take(_ => heapOf((1L to 4L).map(record): _*))(_ => ())
-        reader.memory.overdraw()
-        by.last.bring(after(4), 0, (1L to 4L).map(record): _*)
-        s.numbers shouldBe Seq(number(1), number(2), number(3))
-        budget.used shouldBe 1000
-        by.last.closed shouldBe true
-        reader.commit() shouldBe Some(after(3))
-        reader.startAt(after(3)) shouldBe false
+      describe("while readers hold more than they may") {
+        final class Overdrawn(until: ShardPosition, isInBatch: Boolean = true) {
+          val by     = new ScriptedPublishers
+          val budget = new MemoryBudget(_.run())
+          val member = budget.join(1000)
+          member.account().take(identity)(_ => ())
+          val reader = live(member, by)
+          if (isInBatch) reader.beginBatch(after(3))
+          val s            = new Setting(after(3), live = Some(reader))
+          private val some = (1L to 4L).map(record).filter(r => !until.isBefore(AfterSequenceNumber(r.sequenceNumber)))
+          reader.memory.take(_ => heapOf(some: _*))(_ => ())
+          reader.memory.overdraw()
+          by.last.bring(until, 0, some: _*)
+          s.numbers shouldBe Seq(number(1), number(2), number(3))
+        }
+
+        it("leaves it without memory, to begin anew as the batch is committed") {
+          val o = new Overdrawn(after(4))
+          o.budget.used shouldBe 1000
+          o.by.last.closed shouldBe true
+          o.reader.startAt(after(3)) shouldBe false
+          o.reader.commit() shouldBe Some(after(3))
+        }
+
+        it("leaves it open where nothing comes after its range") {
+          val o = new Overdrawn(after(3))
+          o.budget.used shouldBe 1000
+          o.by.last.closed shouldBe false
+          o.reader.commit() shouldBe None
+        }
+
+        it("leaves it open where the batch is committed already") {
+          new Overdrawn(after(4), isInBatch = false).by.last.closed shouldBe false
+        }
       }
 
       it("stops before an exclusive end, where the reader continues with the next batch") {

@@ -51,28 +51,21 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     }
 
     it(
-      "is within two seconds of the newest record, found by one look, where the wanted time is in the future and records keep coming"
+      "is within a second of the newest record, found by two looks, where the wanted time is in the future and records keep coming"
     ) {
       val shard = new Shard(Vector.tabulate(1000)(_ * 100L), now = 100000)
-      shard.search(time = 500000, low = 1000) shouldBe Some(98000)
-      shard.looks shouldBe 1
+      shard.search(time = 500000, low = 1000) shouldBe Some(99000)
+      shard.looks shouldBe 2
     }
 
     it("is as close to the newest record as it is to be, where all of them arrived within a second") {
       val shard = new Shard(Vector.tabulate(1000)(100000L + _), now = 109000)
-      // A sixteenth of the time from 100100 is 56 ms.
-      shard.search(time = 500000, low = 100100, apart = 40).get should be >= 100943L
+      shard.search(time = 500000, low = 100100, apart = 40).get should be >= 100959L
       shard.looks should be <= 15
     }
 
-    it("is found by two looks in a backlog of an hour whose newest record is some seconds old") {
-      val shard = new Shard(Vector.tabulate(720)(_ * 5000L), now = 3599000)
-      shard.search(time = 5000000, low = 0) shouldBe Some(3565000)
-      shard.looks shouldBe 2
-    }
-
     it(
-      "is within seconds of the newest record, or a sixteenth of the time to it, in at most 40 looks, where nothing has arrived since, for however long"
+      "is within a second of the newest record in at most 40 looks, where nothing has arrived since, for however long"
     ) {
       val shards = for {
         gaps <- Gen.nonEmptyListOf(Gen.frequency(5 -> Gen.choose(0L, 500L), 1 -> Gen.choose(0L, 10000000L)))
@@ -86,8 +79,7 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
         shard.looks should be <= 40
         found match {
           case Some(end) if time < now - 1000 && arrivals.last >= time => end shouldBe arrivals.find(_ >= time).get
-          case Some(end)                                               =>
-            end should be >= arrivals.last - 3000L.max((arrivals.last - arrivals.head) / 16)
+          case Some(end)                                               => end should be >= arrivals.last - 3000
           case None => arrivals.last - arrivals.head should be <= 3000L
         }
       }
