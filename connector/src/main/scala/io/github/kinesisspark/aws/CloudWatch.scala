@@ -5,13 +5,10 @@ import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeoutException}
-import java.util.function.Supplier
 
 import scala.concurrent.duration._
-import scala.jdk.CollectionConverters._
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription}
-import software.amazon.awssdk.awscore.endpoint.{DualstackEnabledProvider, FipsEnabledProvider}
 import software.amazon.awssdk.awscore.exception.{AwsErrorDetails, AwsServiceException}
 import software.amazon.awssdk.core.async.AsyncRequestBody
 import software.amazon.awssdk.http.{ContentStreamProvider, SdkHttpMethod, SdkHttpRequest, SdkHttpResponse}
@@ -19,17 +16,15 @@ import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpRespo
 import software.amazon.awssdk.http.auth.aws.signer.{AwsV4FamilyHttpSigner, AwsV4HttpSigner}
 import software.amazon.awssdk.http.auth.spi.signer.SignRequest
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdentityRequest}
-import software.amazon.awssdk.profiles.ProfileFile
-import software.amazon.awssdk.regions.{EndpointTag, Region, ServiceEndpointKey, ServiceMetadata}
 
-import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions}
+import io.github.kinesisspark.config.ClientOptions
 import io.github.kinesisspark.runtime.{Closing, Runtime}
 
 /** PutMetricData, one call for all values of a moment. Made of the SDK's HTTP client, credentials and signer, with the connection that all other
   * calls have: the SDK's module for CloudWatch would add a megabyte to the JAR for this one form.
   *
   * @param region   whose CloudWatch it is
-  * @param endpoint instead of the region's own
+  * @param endpoint instead of the machine's for CloudWatch, or the region's own
   * @see [[https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricData.html PutMetricData]]
   */
 private[kinesisspark] final class CloudWatch(options: ClientOptions, region: String, endpoint: Option[URI])(implicit
@@ -37,11 +32,11 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
 ) extends AutoCloseable {
   import CloudWatch._
 
-  private val http    = ClientKind.Calls.http(endpoint, options.connection).build()
+  private val address = endpoint.getOrElse(Endpoints.ofCloudWatch(options, region))
+  private val http    = ClientKind.Calls.http(Some(address), options.connection).build()
   private val threads = runtime.workers.growing("kinesis-credentials")
   private val cache   = CredentialsCache(options.credentials, region, options.connection, None, threads)
   private val signer  = AwsV4HttpSigner.create()
-  private val address = endpoint.getOrElse(addressOf(region, options.connection))
 
   private val policy = RetryPolicy.of(AwsCall.PutMetricData, options.retries)
 
@@ -114,24 +109,6 @@ private[kinesisspark] object CloudWatch {
 
   /** Of an error; of the answer to a call that was taken nothing is kept. */
   private val MostOfAnswer = 16 << 10
-
-  /** As the SDK's own clients choose theirs: where the options ask for neither FIPS nor dual stack, the environment or a profile may.
-    *
-    * @param profiles of this machine
-    */
-  private[aws] def addressOf(
-      region: String,
-      connection: ConnectionOptions,
-      profiles: Supplier[ProfileFile] = () => ProfileFile.defaultProfileFile()
-  ): URI = {
-    val fips = connection.fips ||
-      FipsEnabledProvider.builder().profileFile(profiles).build().isFipsEnabled.orElse(false)
-    val dualStack = connection.dualStack ||
-      DualstackEnabledProvider.builder().profileFile(profiles).build().isDualstackEnabled.orElse(false)
-    val tags = Seq(EndpointTag.FIPS).filter(_ => fips) ++ Seq(EndpointTag.DUALSTACK).filter(_ => dualStack)
-    val key  = ServiceEndpointKey.builder().region(Region.of(region)).tags(tags.asJava).build()
-    URI.create(s"https://${ServiceMetadata.of("monitoring").endpointFor(key)}")
-  }
 
   private[aws] def form(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]): String = {
     val data = values.zipWithIndex.flatMap { case ((name, value), i) =>

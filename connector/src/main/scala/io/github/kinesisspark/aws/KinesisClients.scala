@@ -65,7 +65,7 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
     * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
-    val endpoint = Endpoints.of(options, region)
+    val endpoint = Endpoints.ofKinesis(options, region)
     val lease    = shared.lease((options.copy(endpoint = endpoint), region, kind))
     new ClientLease(lease, options.retries, Regions.isAws(endpoint, region))
   }

@@ -33,7 +33,9 @@ object CloudWatchOptions extends OptionGroup(OptionScope.Source) {
   val endpoint: Opt[Option[URI]] = optional(
     "cloudWatch.endpoint",
     OptionValue.endpoint,
-    doc = "The address of CloudWatch instead of the region's own: a VPC endpoint or a local server."
+    doc =
+      "The address of CloudWatch instead of the region's own: a VPC endpoint or a local server. Left out, AWS_ENDPOINT_URL_CLOUDWATCH, " +
+        "AWS_ENDPOINT_URL or the profile may name it."
   )
 
   /** None where nothing is published. */

@@ -1,14 +1,12 @@
 package io.github.kinesisspark.aws
 
-import java.io.ByteArrayInputStream
 import java.net.{URI, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
 
-import scala.concurrent.duration._
+import scala.concurrent.duration.DurationInt
 import scala.util.Using
 
 import org.scalatest.funsuite.AnyFunSuite
-import software.amazon.awssdk.profiles.ProfileFile
 
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, Secret}
@@ -21,18 +19,23 @@ class CloudWatchTest extends AnyFunSuite {
 
   private def published(answer: StubServer.Answer): Seq[StubServer.Request] =
     Using.Manager { use =>
-      val server     = use(new StubServer((_, _) => answer))
-      val cloudWatch =
-        use(new CloudWatch(ClientOptions(None, None, keys, connection), "eu-west-1", Some(server.endpoint)))
-      cloudWatch
-        .publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute, CallObserver.silent)(
-          Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L)
-        )
+      val server = use(new StubServer((_, _) => answer))
+      publish(use(cloudWatchAt(Some(server.endpoint))))
       server.requests
     }.get
 
+  private def cloudWatchAt(endpoint: Option[URI]) =
+    new CloudWatch(ClientOptions(None, None, keys, connection), "eu-west-1", endpoint)
+
+  private def publish(cloudWatch: CloudWatch): Unit =
+    cloudWatch.publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute, CallObserver.silent)(
+      Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L)
+    )
+
+  private val Taken = StubServer.Answer(200, "<PutMetricDataResponse/>".getBytes(UTF_8))
+
   test("all values of a moment are one signed call, with names, units and dimensions") {
-    val Seq(request) = published(StubServer.Answer(200, "<PutMetricDataResponse/>".getBytes(UTF_8))): @unchecked
+    val Seq(request) = published(Taken): @unchecked
     assert(request.headers("authorization").contains("Credential=id-1/"))
     assert(request.headers("authorization").contains("/eu-west-1/monitoring/aws4_request"))
     assert(request.headers("x-amz-security-token") == "token-1")
@@ -60,9 +63,13 @@ class CloudWatchTest extends AnyFunSuite {
       assert(failure.getMessage.contains(part), failure.getMessage)
   }
 
+  private def address(
+      region: String,
+      connection: ConnectionOptions = ConnectionOptions(),
+      credentials: CredentialsOptions = keys
+  ) = Endpoints.ofCloudWatch(ClientOptions(None, None, credentials, connection), region)
+
   test("the address is the region's, in its partition, for FIPS and dual stack") {
-    def address(region: String, connection: ConnectionOptions = ConnectionOptions()) =
-      CloudWatch.addressOf(region, connection)
     assert(address("eu-west-1") == new URI("https://monitoring.eu-west-1.amazonaws.com"))
     assert(address("cn-north-1") == new URI("https://monitoring.cn-north-1.amazonaws.com.cn"))
     assert(
@@ -78,16 +85,42 @@ class CloudWatchTest extends AnyFunSuite {
     )
   }
 
-  test("a profile that asks for FIPS and dual stack decides the address where the options don't") {
-    val text     = "[default]\nuse_fips_endpoint = true\nuse_dualstack_endpoint = true\n"
-    val profiles = ProfileFile
-      .builder()
-      .`type`(ProfileFile.Type.CONFIGURATION)
-      .content(new ByteArrayInputStream(text.getBytes(UTF_8)))
-      .build()
-    assert(
-      CloudWatch.addressOf("us-east-1", ConnectionOptions(), () => profiles) ==
-        new URI("https://monitoring-fips.us-east-1.api.aws")
-    )
+  /** With a function that makes profiles. */
+  private def withProfiles[A](test: ((String, String) => CredentialsOptions) => A): A =
+    Using.resource(new AwsHome(new URI("http://127.0.0.1:1"))) { home =>
+      test((name, settings) => CredentialsOptions.Profile(home.keys(name, "id", "secret", "token", settings)))
+    }
+
+  test("the profile of the credentials, or the default one, decides FIPS and dual stack where the options don't") {
+    withProfiles { profile =>
+      val _     = profile("default", "use_fips_endpoint = true\nuse_dualstack_endpoint = true")
+      val gov   = profile("gov", "use_fips_endpoint = true")
+      val roles = CredentialsOptions.AssumeRole(gov, "arn:aws:iam::123456789012:role/r", None, "job")
+      assert(address("us-east-1") == new URI("https://monitoring-fips.us-east-1.api.aws"))
+      for (own <- Seq(gov, roles))
+        assert(address("us-east-1", credentials = own) == new URI("https://monitoring-fips.us-east-1.amazonaws.com"))
+      assert(
+        address("us-east-1", credentials = profile("plain", "")) == new URI(
+          "https://monitoring.us-east-1.amazonaws.com"
+        )
+      )
+    }
+  }
+
+  test("an endpoint of the machine is called, the environment's before that of the credentials' profile") {
+    Using.Manager { use =>
+      val server = use(new StubServer((_, _) => Taken))
+      withProfiles { profile =>
+        val own = profile("own", "endpoint_url = http://localhost:4567")
+        assert(address("us-east-1", credentials = own) == new URI("http://localhost:4567"))
+        // What the SDK reads like AWS_ENDPOINT_URL_CLOUDWATCH.
+        System.setProperty("aws.endpointUrlCloudWatch", server.endpoint.toString)
+        try {
+          assert(address("us-east-1", credentials = own) == server.endpoint)
+          publish(use(cloudWatchAt(None)))
+        } finally System.clearProperty("aws.endpointUrlCloudWatch"): Unit
+      }
+      assert(server.requests.size == 1)
+    }.get
   }
 }
