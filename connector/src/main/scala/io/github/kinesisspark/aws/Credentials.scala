@@ -8,6 +8,7 @@ import io.github.kinesisspark.runtime.Closing
 import software.amazon.awssdk.auth.credentials._
 import software.amazon.awssdk.core.SdkSystemSetting
 import software.amazon.awssdk.core.SdkSystemSetting._
+import software.amazon.awssdk.profiles.ProfileFile
 
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
@@ -47,9 +48,10 @@ private[aws] object Credentials {
         case WebIdentity(file) => RoleCredentials.OfWebIdentity(role, session, file, properties.duration)
         case _                 => RoleCredentials.OfRole(role, session, externalId, properties)
       }
-      val assumed = Closing.unlessMade(caller.close())(
-        RoleCredentials(asked, RoleCredentials.sts(region, connection, caller.provider))
-      )
+      val assumed = Closing.unlessMade(caller.close()) {
+        val sts = RoleCredentials.sts(region, connection, caller.provider)
+        RoleCredentials(asked, Regions.profileOf(base).fold(sts)(sts.withProfile(ProfileFile.defaultProfileFile(), _)))
+      }
       new Credentials(assumed, Seq(assumed, caller))
   }
 

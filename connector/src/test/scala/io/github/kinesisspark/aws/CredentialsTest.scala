@@ -434,6 +434,18 @@ class CredentialsTest extends AnyFunSuite {
     Files.delete(pipe)
   }
 
+  test("a role of the options is assumed through the STS that the profile of the keys names") {
+    Using.Manager { use =>
+      val sts     = use(new StubServer((_, _) => assumed("role-id", later)))
+      val home    = use(new AwsHome(new URI("http://127.0.0.1:1")))
+      val profile = home.keys("caller", "base-id", "s", "t", s"endpoint_url = ${sts.endpoint}")
+      val role    = AssumeRole(Profile(profile), "arn:aws:iam::123456789012:role/r", None, "job-1")
+      val keys    = use(Credentials(role, "eu-west-1"))
+      assertKeys(keys.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+      assert(sts.requests.head.headers("authorization").contains("Credential=base-id/"))
+    }.get
+  }
+
   test("a profile's role whose source profile is missing fails with its name, and calls nobody") {
     withRolesOfProfiles {
       withSts(Profile("of-nobody"), _ => assumed("role-id", later)) { (credentials, sts) =>
