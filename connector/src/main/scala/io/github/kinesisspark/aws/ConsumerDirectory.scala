@@ -10,7 +10,6 @@ import software.amazon.awssdk.services.kinesis.model.{
   DeregisterStreamConsumerRequest,
   DescribeStreamConsumerRequest,
   ListStreamConsumersRequest,
-  ListStreamConsumersResponse,
   ListTagsForResourceRequest,
   RegisterStreamConsumerRequest,
   TagResourceRequest
@@ -97,7 +96,7 @@ private[kinesisspark] final class ConsumerDirectory(
 
   /** All consumers of the stream. */
   def list(stream: StreamArn): Vector[StreamConsumer] = {
-    def page(token: Option[String]): ListStreamConsumersResponse = {
+    def page(token: Option[String]): (Vector[StreamConsumer], Option[String]) = {
       val request = ListStreamConsumersRequest
         .builder()
         .streamARN(stream.text)
@@ -105,16 +104,17 @@ private[kinesisspark] final class ConsumerDirectory(
         .overrideConfiguration(inTime)
       token.foreach(request.nextToken(_))
       calls.call(AwsCall.ListStreamConsumers, resource(s"stream $stream"), policy(AwsCall.ListStreamConsumers))(
-        client.listStreamConsumers(request.build())
+        DamagedAnswer.unlessRead(client.listStreamConsumers(request.build())) { answer =>
+          (
+            answer.consumers.asScala.iterator.map(StreamConsumer.of(_)).toVector,
+            Option(answer.nextToken).filter(_.nonEmpty)
+          )
+        }
       )
     }
-    def pages = Paging.all(AwsCall.ListStreamConsumers, resource(s"stream $stream"), MostConsumers)(page)(
-      answer => Option(answer.nextToken).filter(_.nonEmpty),
-      _.consumers.size
-    )
-    calls
-      .restarting(policy(AwsCall.ListStreamConsumers).backoff)(pages)
-      .flatMap(_.consumers.asScala.map(StreamConsumer.of(_)))
+    def pages =
+      Paging.all(AwsCall.ListStreamConsumers, resource(s"stream $stream"), MostConsumers)(page)(_._2, _._1.size)
+    calls.restarting(policy(AwsCall.ListStreamConsumers).backoff)(pages).flatMap(_._1)
   }
 
   /** The consumer of that name, registered if it doesn't exist; it may still be CREATING.
@@ -174,9 +174,11 @@ private[kinesisspark] final class ConsumerDirectory(
     which(request)
     unlessNotFound(
       calls.call(AwsCall.DescribeStreamConsumer, what, policy)(
-        client.describeStreamConsumer(request.build())
+        DamagedAnswer.unlessRead(client.describeStreamConsumer(request.build())) { answer =>
+          StreamConsumer.of(answer.consumerDescription)
+        }
       )
-    ).map(answer => StreamConsumer.of(answer.consumerDescription))
+    )
   }
 
   private def unlessNotFound[A](call: => A): Option[A] =
@@ -229,13 +231,14 @@ private[kinesisspark] final class ConsumerDirectory(
 
   /** The call continues when the returned future is cancelled, because the service may have received it. */
   private def sent(request: RegisterStreamConsumerRequest): CompletableFuture[StreamConsumer] = {
-    val answer = client.registerStreamConsumer(request).thenApply[StreamConsumer] { answer =>
-      val consumer = StreamConsumer.of(answer.consumer)
-      log.info(s"consumer ${consumer.arn} is registered and ${consumer.status}")
-      registered(consumer.arn)
-      made = Some(consumer)
-      consumer
-    }
+    val answer = DamagedAnswer
+      .unlessRead(client.registerStreamConsumer(request))(answer => StreamConsumer.of(answer.consumer))
+      .thenApply[StreamConsumer] { consumer =>
+        log.info(s"consumer ${consumer.arn} is registered and ${consumer.status}")
+        registered(consumer.arn)
+        made = Some(consumer)
+        consumer
+      }
     lastRegistration = answer.thenApply[Option[StreamConsumer]](Some(_))
     answer.thenApply[StreamConsumer](identity(_))
   }

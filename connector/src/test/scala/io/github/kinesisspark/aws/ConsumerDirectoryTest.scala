@@ -10,17 +10,23 @@ import org.scalatest.funsuite.AnyFunSuite
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.model.{
   Consumer,
+  ConsumerDescription,
+  DescribeStreamConsumerRequest,
+  DescribeStreamConsumerResponse,
   ExpiredNextTokenException,
   LimitExceededException,
   ListStreamConsumersRequest,
-  ListStreamConsumersResponse
+  ListStreamConsumersResponse,
+  RegisterStreamConsumerRequest,
+  RegisterStreamConsumerResponse,
+  ResourceNotFoundException
 }
 import software.amazon.awssdk.services.kinesis.{KinesisAsyncClient, KinesisServiceClientConfiguration}
 
 import scala.collection.mutable.ListBuffer
 import scala.concurrent.duration._
 
-/** Pages: no stream has enough consumers for a second one, but the service may give fewer than it is asked for. */
+/** Pages: no stream has enough consumers for a second one, but the service may give fewer than it is asked for. Answers that lack a member. */
 class ConsumerDirectoryTest extends AnyFunSuite {
   import ConsumerDirectoryTest.directory
 
@@ -30,15 +36,17 @@ class ConsumerDirectoryTest extends AnyFunSuite {
 
   private type Step = Either[Throwable, ListStreamConsumersResponse]
 
-  /** Answers from a script, the last line without end. */
-  private final class Scripted(script: Step*) extends OfflineClient {
-    val asked = ListBuffer.empty[ListStreamConsumersRequest]
-
+  private class Regional extends OfflineClient {
     override def serviceClientConfiguration(): KinesisServiceClientConfiguration = {
       val builder = KinesisServiceClientConfiguration.builder()
       builder.region(Region.EU_WEST_1)
       builder.build()
     }
+  }
+
+  /** Answers from a script, the last line without end. */
+  private final class Scripted(script: Step*) extends Regional {
+    val asked = ListBuffer.empty[ListStreamConsumersRequest]
 
     override def listStreamConsumers(
         request: ListStreamConsumersRequest
@@ -101,6 +109,63 @@ class ConsumerDirectoryTest extends AnyFunSuite {
     val e                  = intercept[KinesisException](never())
     assert(e.errorClass == "KINESIS_THROTTLED" && client.asked.size == 3)
     assert(e.getMessage.contains(s"ListStreamConsumers failed for stream $stream"))
+  }
+
+  test("a listing with a consumer that lacks a member is repeated, then fails with its class") {
+    val damaged: Step = Right(
+      ListStreamConsumersResponse.builder().consumers(Consumer.builder().consumerName("a").build()).build()
+    )
+    val (client, _, names) = list(damaged, page(null, "a"))
+    assert(names() == Seq("a") && client.asked.size == 2)
+    val (_, _, never) = list(damaged)
+    assert(intercept[KinesisException](never()).errorClass == "KINESIS_ANSWER_DAMAGED")
+  }
+
+  /** Describes a consumer from a script, the last line without end, and registers any by an answer without members. */
+  private final class Describing(script: Either[Throwable, ConsumerDescription]*) extends Regional {
+    var described = 0
+
+    override def describeStreamConsumer(
+        request: DescribeStreamConsumerRequest
+    ): CompletableFuture[DescribeStreamConsumerResponse] = {
+      described += 1
+      script((described - 1).min(script.size - 1)).fold(
+        CompletableFuture.failedFuture(_),
+        found =>
+          CompletableFuture.completedFuture(DescribeStreamConsumerResponse.builder().consumerDescription(found).build())
+      )
+    }
+
+    override def registerStreamConsumer(
+        request: RegisterStreamConsumerRequest
+    ): CompletableFuture[RegisterStreamConsumerResponse] =
+      CompletableFuture.completedFuture(RegisterStreamConsumerResponse.builder().build())
+
+    val consumers: ConsumerDirectory = directory(this, CallRetries.default)((new FakeTime).runtime)
+  }
+
+  private val active = ConsumerDescription
+    .builder()
+    .consumerName("a")
+    .consumerARN(s"$stream/consumer/a:1")
+    .consumerStatus("ACTIVE")
+    .consumerCreationTimestamp(Instant.EPOCH)
+    .build()
+
+  test("a description of a consumer that lacks a member is repeated, then fails with its class") {
+    for (damaged <- Seq(null, active.toBuilder.consumerCreationTimestamp(null).build())) {
+      val client = new Describing(Right(damaged), Right(active))
+      assert(client.consumers.find(stream, "a").map(_.name).contains("a") && client.described == 2)
+      val never = new Describing(Right(damaged))
+      val e     = intercept[KinesisException](never.consumers.find(stream, "a"))
+      assert(e.errorClass == "KINESIS_ANSWER_DAMAGED" && e.getMessage.contains("DescribeStreamConsumer"))
+    }
+  }
+
+  test("a registration whose answer lacks the consumer is followed by a look at it") {
+    val absent = ResourceNotFoundException.builder.message("none").build
+    val client = new Describing(Left(absent), Right(active))
+    assert(client.consumers.register(stream, "a").name == "a" && client.described == 2)
   }
 }
 
