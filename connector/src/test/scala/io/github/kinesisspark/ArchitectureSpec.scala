@@ -223,6 +223,8 @@ private object ArchitectureSpec {
     s"$root.aws.LoginCredentials$$"   -> "java.time.Instant",
     s"$root.aws.RenewedCredentials$$" -> "java.time.Instant",
     s"$root.aws.RenewedCredentials$$" -> "java.lang.System",
+    // The signer asks a clock, which stands at the runtime's time.
+    s"$root.aws.CloudWatch" -> "java.time.Clock",
     // Calls for credentials: the SDK retries them by itself, and threads of credentials wait for them.
     s"$root.aws.ServiceClient$$" -> "java.util.concurrent.ThreadLocalRandom",
     s"$root.aws.ServiceClient$$" -> "java.util.concurrent.CompletableFuture"

@@ -3,6 +3,7 @@ package io.github.kinesisspark.aws
 import java.net.{URI, URLEncoder}
 import java.nio.ByteBuffer
 import java.nio.charset.StandardCharsets.UTF_8
+import java.time.{Clock, Instant, ZoneOffset}
 import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeoutException}
 
@@ -14,7 +15,7 @@ import software.amazon.awssdk.core.async.AsyncRequestBody
 import software.amazon.awssdk.http.{ContentStreamProvider, SdkHttpMethod, SdkHttpRequest, SdkHttpResponse}
 import software.amazon.awssdk.http.async.{AsyncExecuteRequest, SdkAsyncHttpResponseHandler, SdkHttpContentPublisher}
 import software.amazon.awssdk.http.auth.aws.signer.{AwsV4FamilyHttpSigner, AwsV4HttpSigner}
-import software.amazon.awssdk.http.auth.spi.signer.SignRequest
+import software.amazon.awssdk.http.auth.spi.signer.{HttpSigner, SignRequest}
 import software.amazon.awssdk.identity.spi.{AwsCredentialsIdentity, ResolveIdentityRequest}
 
 import io.github.kinesisspark.config.ClientOptions
@@ -37,6 +38,9 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
   private val threads = runtime.workers.growing("kinesis-credentials")
   private val cache   = CredentialsCache(options.credentials, region, options.connection, None, threads)
   private val signer  = AwsV4HttpSigner.create()
+
+  /** How far the service's clock is ahead of this machine's, by the last answer. The service refuses a signature whose time differs by more than 5 minutes. */
+  @volatile private var skewMillis = 0L
 
   private val policy = RetryPolicy.of(AwsCall.PutMetricData, options.retries)
 
@@ -76,14 +80,16 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       .putHeader("Content-Length", body.length.toString)
       .putHeader("User-Agent", (Seq("kinesis-spark") ++ options.connection.applicationId.map("app/" + _)).mkString(" "))
       .build()
+    val now    = Clock.fixed(Instant.ofEpochMilli(runtime.clock.millis() + skewMillis), ZoneOffset.UTC)
     val signed = signer.sign { (r: SignRequest.Builder[AwsCredentialsIdentity]) =>
       r.identity(identity)
         .request(request)
         .payload(ContentStreamProvider.fromByteArray(body))
         .putProperty(AwsV4FamilyHttpSigner.SERVICE_SIGNING_NAME, "monitoring")
-        .putProperty(AwsV4HttpSigner.REGION_NAME, region): Unit
+        .putProperty(AwsV4HttpSigner.REGION_NAME, region)
+        .putProperty(HttpSigner.SIGNING_CLOCK, now): Unit
     }
-    val answer = new Answer
+    val answer = new Answer(time => skewMillis = time - runtime.clock.millis())
     val call   = http.execute(
       AsyncExecuteRequest
         .builder()
@@ -140,13 +146,20 @@ private[kinesisspark] object CloudWatch {
     }
   }
 
-  /** Reads an answer on the SDK's threads. */
-  private final class Answer extends SdkAsyncHttpResponseHandler {
+  /** Reads an answer on the SDK's threads.
+    *
+    * @param onTime is given the service's time
+    */
+  private final class Answer(onTime: Long => Unit) extends SdkAsyncHttpResponseHandler {
     val result                   = new CompletableFuture[Void]
     @volatile private var status = 0
 
-    override def onHeaders(response: SdkHttpResponse): Unit = status = response.statusCode
-    override def onError(failure: Throwable): Unit          = result.completeExceptionally(failure): Unit
+    override def onHeaders(response: SdkHttpResponse): Unit = {
+      status = response.statusCode
+      ServiceClock.of(response).foreach(onTime)
+    }
+
+    override def onError(failure: Throwable): Unit = result.completeExceptionally(failure): Unit
 
     override def onStream(body: Publisher[ByteBuffer]): Unit = body.subscribe(new Subscriber[ByteBuffer] {
       private val text = new StringBuilder

@@ -2,6 +2,8 @@ package io.github.kinesisspark.aws
 
 import java.net.{URI, URLDecoder}
 import java.nio.charset.StandardCharsets.UTF_8
+import java.time.{Duration, LocalDateTime, ZoneOffset, ZonedDateTime}
+import java.time.format.DateTimeFormatter
 
 import scala.concurrent.duration.DurationInt
 import scala.util.Using
@@ -61,6 +63,21 @@ class CloudWatchTest extends AnyFunSuite {
       part <- Seq("PutMetricData", "spark & co", "AccessDenied (CloudWatch, HTTP 403): not", "cloudwatch:PutMetricData")
     )
       assert(failure.getMessage.contains(part), failure.getMessage)
+  }
+
+  test("a call after one that was refused for its time is signed with the service's time") {
+    val service = ZonedDateTime.now(ZoneOffset.UTC).plusHours(1)
+    val body    = "<ErrorResponse><Error><Code>RequestExpired</Code><Message>expired</Message></Error></ErrorResponse>"
+    val refusal =
+      StubServer.Answer(403, body.getBytes(UTF_8), Map("Date" -> DateTimeFormatter.RFC_1123_DATE_TIME.format(service)))
+    Using.Manager { use =>
+      val server     = use(new StubServer((_, index) => if (index == 0) refusal else Taken))
+      val cloudWatch = use(cloudWatchAt(Some(server.endpoint)))
+      assert(intercept[KinesisException](publish(cloudWatch)).errorClass == "KINESIS_CLOCK_SKEW")
+      publish(cloudWatch)
+      val signed = server.requests.map(r => LocalDateTime.parse(r.headers("x-amz-date"), AmzDate))
+      assert(Duration.between(signed.head, signed.last).toMinutes >= 55)
+    }.get
   }
 
   private def address(
@@ -123,4 +140,6 @@ class CloudWatchTest extends AnyFunSuite {
       assert(server.requests.size == 1)
     }.get
   }
+
+  private val AmzDate = DateTimeFormatter.ofPattern("yyyyMMdd'T'HHmmss'Z'")
 }
