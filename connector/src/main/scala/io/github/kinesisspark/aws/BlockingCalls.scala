@@ -132,9 +132,4 @@ private[kinesisspark] object CallObserver {
         s"$why Next attempt in ${wait.toMillis} ms."
       )
   }
-
-  val silent: CallObserver = new CallObserver {
-    override def called(action: AwsCall): Unit                                                     = ()
-    override def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = ()
-  }
 }

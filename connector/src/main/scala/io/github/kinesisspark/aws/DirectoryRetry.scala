@@ -15,9 +15,9 @@ import io.github.kinesisspark.runtime.Runtime
   * @param hasWorked whether a call of the client has ever succeeded
   */
 final case class DirectoryRetry(
-    retries: CallRetries = CallRetries.default,
-    hasWorked: () => Boolean = () => false,
-    observer: CallObserver = CallObserver.silent
+    retries: CallRetries,
+    hasWorked: () => Boolean,
+    observer: CallObserver
 )(implicit val runtime: Runtime) {
   import DirectoryRetry._
 
@@ -56,7 +56,7 @@ object DirectoryRetry {
 
   /** The same with another patience. */
   def of(lease: ClientLease, maxDuration: FiniteDuration)(implicit runtime: Runtime): DirectoryRetry =
-    DirectoryRetry(lease.retries.within(maxDuration), () => lease.hasWorked, observer = CallObserver.warning)
+    DirectoryRetry(lease.retries.within(maxDuration), () => lease.hasWorked, CallObserver.warning)
 
   /** The time limit of one question.
     *

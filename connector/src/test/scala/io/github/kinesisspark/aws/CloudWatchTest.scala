@@ -30,7 +30,7 @@ class CloudWatchTest extends AnyFunSuite {
     new CloudWatch(ClientOptions(None, None, keys, connection), "eu-west-1", endpoint)
 
   private def publish(cloudWatch: CloudWatch): Unit =
-    cloudWatch.publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute, CallObserver.silent)(
+    cloudWatch.publish("spark & co", Seq("Streams" -> "a+b"), within = 1.minute, SilentCalls)(
       Seq("bytes" -> 5L, "maxMillisBehindLatest" -> 7L, "records" -> 2L)
     )
 

@@ -171,5 +171,5 @@ class ConsumerDirectoryTest extends AnyFunSuite {
 
 private[aws] object ConsumerDirectoryTest {
   def directory(client: KinesisAsyncClient, retries: CallRetries)(implicit runtime: Runtime): ConsumerDirectory =
-    new ConsumerDirectory(client, retries, () => false, CallObserver.silent, tags = Map.empty, registered = _ => ())
+    new ConsumerDirectory(client, retries, () => false, SilentCalls, tags = Map.empty, registered = _ => ())
 }

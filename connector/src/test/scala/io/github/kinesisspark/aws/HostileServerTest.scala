@@ -67,7 +67,7 @@ class HostileServerTest extends AnyFunSuite {
   private def shard(id: String) =
     s"""{"ShardId":"$id","HashKeyRange":{"StartingHashKey":"0","EndingHashKey":"1"},"SequenceNumberRange":{"StartingSequenceNumber":"1"}}"""
 
-  private val patience = DirectoryRetry(CallRetries.default.within(1.minute))((new FakeTime).runtime)
+  private val patience = SilentCalls.retry(CallRetries.default.within(1.minute))((new FakeTime).runtime)
 
   private def listing(answer: Int => String) = asked((_, index) => json(answer(index))) { client =>
     intercept[KinesisException](new StreamDirectory(client, patience).listShards(stream, ShardFilter.All))
@@ -122,7 +122,7 @@ class HostileServerTest extends AnyFunSuite {
     val began   = System.nanoTime()
     // As the driver's calls are limited, and as those of readers are.
     val (blocking, _) = asked((_, _) => endless) { client =>
-      val calls = new BlockingCalls(() => false, stuckTime = 600.millis, CallObserver.silent)
+      val calls = new BlockingCalls(() => false, stuckTime = 600.millis, SilentCalls)
       calls.once(AwsCall.ListShards)(client.describeLimits())
     }
     val (reading, _) = asked((_, _) => endless) { client =>

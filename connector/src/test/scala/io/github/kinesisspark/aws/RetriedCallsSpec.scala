@@ -96,7 +96,7 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
 
   private def published(options: ClientOptions): Unit =
     Using.resource(new CloudWatch(options, "eu-west-1", options.endpoint)) { cloudWatch =>
-      failing(cloudWatch.publish("streams", Nil, within = 1.minute, CallObserver.silent)(Seq("records" -> 1L)))
+      failing(cloudWatch.publish("streams", Nil, within = 1.minute, SilentCalls)(Seq("records" -> 1L)))
     }
 
   /** All services that give credentials are called by clients that are made the same way. */

@@ -142,14 +142,14 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def describe(steps: Step[DescribeStreamSummaryResponse]*)(ref: StreamRef, time: FakeTime = new FakeTime) = {
     val client = new Scripted(Nil, steps)
-    (client, new StreamDirectory(client, DirectoryRetry()(time.runtime)).describe(ref))
+    (client, new StreamDirectory(client, SilentCalls.retry()(time.runtime)).describe(ref))
   }
 
   private def failure(steps: Step[ListShardsResponse]*): (KinesisException, Scripted, FakeTime) = {
     val (client, time) = (new Scripted(steps), new FakeTime)
     (
       intercept[KinesisException](
-        new StreamDirectory(client, DirectoryRetry()(time.runtime)).listShards(arn, ShardFilter.All)
+        new StreamDirectory(client, SilentCalls.retry()(time.runtime)).listShards(arn, ShardFilter.All)
       ),
       client,
       time
@@ -158,7 +158,7 @@ class StreamDirectoryTest extends AnyFunSuite {
 
   private def listing(filter: ShardFilter, steps: Step[ListShardsResponse]*): (ShardListing, Scripted) = {
     val client = new Scripted(steps)
-    (new StreamDirectory(client, DirectoryRetry()((new FakeTime).runtime)).listShards(arn, filter), client)
+    (new StreamDirectory(client, SilentCalls.retry()((new FakeTime).runtime)).listShards(arn, filter), client)
   }
 
   test("a stream is described by name") {
@@ -272,7 +272,7 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("a listing with an unknown host is retried for maxRetryDuration if the client has worked before") {
     val client = new Scripted(Seq(Left(new java.net.UnknownHostException("kinesis.eu-west-1.amazonaws.com"))))
     val time   = new FakeTime
-    val retry  = DirectoryRetry(CallRetries.default.within(5.minutes), hasWorked = () => true)(time.runtime)
+    val retry  = SilentCalls.retry(CallRetries.default.within(5.minutes), hasWorked = true)(time.runtime)
     intercept[KinesisException](new StreamDirectory(client, retry).listShards(arn, ShardFilter.All))
     val waited = time.waits.map(_.toMillis).sum.millis
     assert(waited > 4.minutes && waited <= 5.minutes)
@@ -324,7 +324,7 @@ class StreamDirectoryTest extends AnyFunSuite {
   test("a refused time in the future fails the listing") {
     val client = new Scripted(Seq(Left(refusal("InvalidArgumentException"))))
     val e      = intercept[KinesisException](
-      new StreamDirectory(client, DirectoryRetry()((new FakeTime).runtime))
+      new StreamDirectory(client, SilentCalls.retry()((new FakeTime).runtime))
         .listShards(arn, ShardFilter.OpenAt(noon.toEpochMilli + 60_000))
     )
     assert(e.errorClass == "KINESIS_INVALID_ARGUMENT" && client.listed.size == 1)
@@ -343,7 +343,7 @@ class StreamDirectoryTest extends AnyFunSuite {
     }
     val thrown = new AtomicReference[Throwable]
     val caller = new Thread(() =>
-      try { new StreamDirectory(client, DirectoryRetry()).listShards(arn, ShardFilter.All); () }
+      try { new StreamDirectory(client, SilentCalls.retry()).listShards(arn, ShardFilter.All); () }
       catch { case e: Throwable => thrown.set(e) }
     )
     caller.start()

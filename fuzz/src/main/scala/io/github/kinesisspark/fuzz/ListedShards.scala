@@ -18,7 +18,8 @@ object ListedShards extends Target {
     http.answer = _ => answer
     implicit val runtime: Runtime = hasty()
 
-    val directory = new StreamDirectory(http.client, DirectoryRetry(CallRetries.default.within(2.seconds)))
+    val retry     = DirectoryRetry(CallRetries.default.within(2.seconds), () => false, Silent)
+    val directory = new StreamDirectory(http.client, retry)
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>
       Broken.unless(about.arn != null && about.retentionHours >= 0)(s"$about")
@@ -48,6 +49,11 @@ object ListedShards extends Target {
       override def sleep(time: FiniteDuration): Unit         = now += time.toMillis.max(1)
     }
     new Runtime(clock, waits, jvm.ids, jvm.workers)
+  }
+
+  private object Silent extends CallObserver {
+    override def called(action: AwsCall): Unit                                                     = ()
+    override def waits(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = ()
   }
 
   private def refusedOr[A](ask: => A)(holds: A => Unit): Unit = {

@@ -56,7 +56,7 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
         )
       }
     }
-    val retry = DirectoryRetry(CallRetries.default.within(10.seconds), () => true, observer = CallObserver.warning)
+    val retry = DirectoryRetry(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
     new ShardEnds(_ => new ShardProbes(client, retry))
   }
 

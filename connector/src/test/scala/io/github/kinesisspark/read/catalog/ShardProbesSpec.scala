@@ -13,8 +13,7 @@ import software.amazon.awssdk.http.SdkHttpResponse
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.{number, shard}
-import io.github.kinesisspark.aws.{DirectoryRetry, KinesisException}
-import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.aws.{KinesisException, SilentCalls}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.reader.StubKinesis
 import io.github.kinesisspark.runtime.VirtualTime
@@ -40,7 +39,7 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
     }
 
     def look(): Probe =
-      new ShardProbes(client, DirectoryRetry(CallRetries.default, () => true)).at(shard(0), TrimHorizon, 1)
+      new ShardProbes(client, SilentCalls.retry(hasWorked = true)).at(shard(0), TrimHorizon, 1)
   }
 
   describe("a look into a shard whose iterators expire while calls are refused") {
@@ -65,7 +64,7 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
       }
       val time = new VirtualTime
       import time.runtime
-      new ShardProbes(client, DirectoryRetry(CallRetries.default, () => true))
+      new ShardProbes(client, SilentCalls.retry(hasWorked = true))
         .millisBehind(shard(0), TrimHorizon)
         .millis
     }

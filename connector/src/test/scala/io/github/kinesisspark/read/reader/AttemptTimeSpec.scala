@@ -14,7 +14,7 @@ import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.shard
-import io.github.kinesisspark.aws.DirectoryRetry
+import io.github.kinesisspark.aws.SilentCalls
 import io.github.kinesisspark.config.{CallRetries, SourceOptions}
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
 import io.github.kinesisspark.read.catalog.ShardProbes
@@ -47,7 +47,7 @@ class AttemptTimeSpec extends AnyFunSpec with Matchers with Eventually {
     val time = new VirtualTime
     import time.runtime
     val limits = new Limits
-    new ShardProbes(limits, DirectoryRetry(retries)).at(shard(0), TrimHorizon, 1)
+    new ShardProbes(limits, SilentCalls.retry(retries)).at(shard(0), TrimHorizon, 1)
     limits.all
   }
 

@@ -73,7 +73,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
     def look(): Unit = {
       val probes = new ShardProbes(
         client,
-        DirectoryRetry(CallRetries.default.within(10.seconds), () => true, observer = CallObserver.warning)
+        DirectoryRetry(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
       )
       Iterator.from(0).map(i => shard(i % shards)).takeWhile(_ => time.elapsed < outage).foreach { shard =>
         Try(probes.at(shard, ShardPosition.TrimHorizon, 1))

@@ -8,7 +8,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.aws.DirectoryRetry
+import io.github.kinesisspark.aws.SilentCalls
 import io.github.kinesisspark.it.ConnectorClients
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, TrimHorizon}
 import io.github.kinesisspark.position.{SequenceNumber, ShardKey, StreamArn}
@@ -30,7 +30,7 @@ final class NewestRecordSpec extends AnyFunSpec with Matchers {
         val arn = lease.client.describeStreamSummary(r => r.streamName("s"): Unit).join().streamDescriptionSummary
         val key = ShardKey(StreamArn(arn.streamARN), server.streams.shards("s").head.id)
         val end =
-          new ShardEnds(_ => new ShardProbes(lease.client, DirectoryRetry())).tip(key, TrimHorizon, clock.millis).end
+          new ShardEnds(_ => new ShardProbes(lease.client, SilentCalls.retry())).tip(key, TrimHorizon, clock.millis).end
         end shouldBe AfterSequenceNumber(SequenceNumber(newest))
       }
       val (iterators, reads) = (server.calls.count("GetShardIterator"), server.calls.count("GetRecords"))
