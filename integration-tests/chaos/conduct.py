@@ -93,7 +93,7 @@ class _Conductor:
         trial, number = self._scene.trial, f"{len(self.outcomes)}/{len(self._scene.trial.runs)}"
         first = "none" if o.first_batch_s is None else f"{o.first_batch_s:.1f} s"
         actions = ", ".join(f"{n}x {name}" if n > 1 else name for name, n in o.actions.items()) or "nothing else"
-        findings = "".join(f"; {finding!r}" for finding in (*o.failures, *o.leaks))
+        findings = "".join(f"; {finding!r}" for finding in (*o.failures, *o.incomplete, *o.leaks))
         return (
             f"{trial.seed} {trial.sink}/{trial.trigger} run {number} {o.run.publisher} "
             f"{o.run.master}: {o.died} after {o.batches} batches, first after {first}; {actions}{findings}"

@@ -59,6 +59,14 @@ class RunOutcome:
             left += growth(self.footprints[first], self.footprints[last], last - first)
         return left
 
+    @property
+    def incomplete(self) -> list[str]:
+        """Why a run of `Restarts` shows nothing, if so: it ended before its last start, and nothing was compared."""
+        end = self.run.end
+        if not isinstance(end, Restarts) or self.died == end.name:
+            return []
+        return [f"the restarts ended at start {self.starts} of {end.starts} ({self.died}): no footprints were compared"]
+
 
 @dataclass(slots=True)
 class TrialOutcome:
@@ -77,12 +85,18 @@ class TrialOutcome:
     @property
     def is_right(self) -> bool:
         """Whether every record came once and nothing was left behind; queries may have failed under faults."""
-        return not self.verdict.violations and self.stuck is None and not self.leaks
+        return not self.verdict.violations and not self.errors
 
     @property
     def is_strictly_right(self) -> bool:
         """Whether, besides, no query failed by itself."""
         return self.is_right and not self.failures
+
+    @property
+    def errors(self) -> list[str]:
+        """What is wrong besides the records."""
+        stuck = [] if self.stuck is None else [self.stuck]
+        return [*stuck, *(error for run in self.runs for error in run.incomplete), *self.leaks]
 
     @property
     def failures(self) -> list[str]:

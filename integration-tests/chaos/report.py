@@ -43,6 +43,7 @@ def figures(trials: Sequence[TrialOutcome]) -> dict[str, Any]:
         "reshards": sum(run.reshards for run in runs),
         **{name: sum(trial.verdict.count(kind) for trial in trials) for name, kind in _KINDS.items()},
         "stuck": sum(trial.stuck is not None for trial in trials),
+        "incomplete": sum(len(run.incomplete) for run in runs),
         "leaks": sum(len(trial.leaks) for trial in trials),
         "query failures": sum(len(trial.failures) for trial in trials),
         "query starts": sum(run.starts for run in runs),
@@ -110,9 +111,8 @@ def line(trial: TrialOutcome) -> dict[str, Any]:
         "trigger": trial.trial.trigger,
         "streams": len(trial.trial.streams),
         **figures([trial]),
-        "stuck why": trial.stuck,
         "violations": [describe(wrong) for wrong in trial.verdict.violations[:_SHOWN]],
-        "leaked": trial.leaks[:_SHOWN],
+        "errors": trial.errors[:_SHOWN],
         "footprints": [
             {"start": start, **footprint.summary()} for run in trial.runs for start, footprint in run.footprints.items()
         ],
@@ -135,11 +135,7 @@ def table(trials: Sequence[TrialOutcome]) -> str:
     wrong = [
         f"WRONG {trial.trial.seed}: {text}"
         for trial in trials
-        for text in [
-            *([trial.stuck] if trial.stuck else []),
-            *map(describe, trial.verdict.violations[:_SHOWN]),
-            *trial.leaks[:_SHOWN],
-        ]
+        for text in [*trial.errors[:_SHOWN], *map(describe, trial.verdict.violations[:_SHOWN])]
     ]
     return "\n".join([*(f"{name:<{width}}  {value}" for name, value in rows), *wrong])
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from .entry import Entry
 from .history import Acked, Doubled, Late, Lost, Place, Row, Verdict
 from .outcome import RunOutcome, TrialOutcome
-from .plan import recoveries
+from .plan import recoveries, restarts
 from .report import figures, line, table, total
 
 AT = Place("s0", "shardId-000000000000", 7)
@@ -59,7 +61,7 @@ def test_each_violation_is_counted_and_reported_with_its_place() -> None:
 def test_a_stuck_trial_is_wrong() -> None:
     reported = line(outcome(stuck="3 records didn't come"))
     assert not reported["right"]
-    assert (reported["stuck"], reported["stuck why"]) == (1, "3 records didn't come")
+    assert (reported["stuck"], reported["errors"]) == (1, ["3 records didn't come"])
 
 
 def test_recovery_counts_undisturbed_runs_from_the_start_of_the_query() -> None:
@@ -96,4 +98,14 @@ def test_a_subscription_that_outlives_its_query_is_wrong() -> None:
 def test_two_subscriptions_of_one_shard_for_long_are_wrong() -> None:
     doubled = outcome()
     doubled.runs[0].overlap_s = 5.0
-    assert line(doubled)["leaked"] == ["two subscriptions of one shard for 5.0 s"]
+    assert line(doubled)["errors"] == ["two subscriptions of one shard for 5.0 s"]
+
+
+@pytest.mark.parametrize("died", ["failed", "idle"])
+def test_restarts_that_end_before_their_last_start_are_wrong(died: str) -> None:
+    trial = restarts("1.0", 500)
+    cut, last = (RunOutcome(run, died=run.end.name) for run in trial.runs)
+    cut.died, cut.starts = died, 30
+    reported = line(TrialOutcome(trial, [cut, last], Verdict(100, 100, (), 1.0), 60.0))
+    assert (reported["right"], reported["incomplete"], reported["leaks"]) == (False, 1, 0)
+    assert reported["errors"] == [f"the restarts ended at start 30 of 500 ({died}): no footprints were compared"]
