@@ -3,7 +3,8 @@
 `make chaos` runs it. Trials follow each other, each decided by `<seed>.<number>`; `--seed 7.3` replays that one. With
 `--starts 500` the query is stopped and started so many times in one JVM instead, in which nothing may be left behind.
 Exit status: 0 if every record of every trial came once, in order, whole and in time, and nothing was left behind. A
-query that fails under a fault is counted and reported, and started again by the next run; with `--strict` it is wrong.
+query that fails or hangs under a fault is counted and reported, and started again by the next run; with `--strict` it
+is wrong.
 """
 
 from __future__ import annotations
@@ -70,7 +71,7 @@ def main() -> int:
     )
     parser.add_argument("--starts", type=int, help="stop and start the query so many times in one JVM")
     parser.add_argument("--only", choices=sorted(_ONLY), help="one record publisher instead of both")
-    parser.add_argument("--strict", action="store_true", help="a query that fails under a fault is wrong, too")
+    parser.add_argument("--strict", action="store_true", help="a query that fails or hangs under a fault is wrong, too")
     parser.add_argument("--recovery", action="store_true", help="kill it whenever it has caught up, and take times")
     asked = parser.parse_args()
     # SIGTERM ends what it has started, as Ctrl-C does.

@@ -17,9 +17,6 @@ from .run import Java, Limits, RunExecution, Scene
 from .service import Service
 from .sinks import open_sink
 
-# How often the last run is tried again when its query fails, though nothing disturbs it.
-_LAST_TRIES = 3
-
 
 def conduct(trial: Trial, directory: Path, java: Java, limits: Limits, say: Callable[[str], None]) -> TrialOutcome:
     """All runs of a trial, and the verdict. Deletes what was in its directory; calls `say` with a line for each run."""
@@ -67,12 +64,9 @@ class _Conductor:
         if self._scene.producer.finish() != 0:
             raise RuntimeError(f"the producer failed; its log is in {self._scene.directory}")
         began = time.time()
-        for _ in range(_LAST_TRIES):
-            outcome = self._execute(last)
-            # What a process takes to its first query is the machine's.
-            self.undisturbed_since = self.undisturbed_since or began + (outcome.started_s or 0)
-            if not outcome.failures:
-                break
+        outcome = self._execute(last)
+        # What a process takes to its first query is the machine's.
+        self.undisturbed_since = began + (outcome.started_s or 0)
         if outcome.failures:
             return f"the query fails though nothing disturbs it: {outcome.failures[-1]}"
         if outcome.died != Drain().name:

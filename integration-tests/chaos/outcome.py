@@ -16,9 +16,9 @@ class RunOutcome:
     """A run.
 
     Attributes:
-        died: how it ended: the name of its end, `failed` if the query failed by itself, `patience` if it was killed
-            because nothing happened any more.
-        failures: why queries failed, each with the faults that were injected at the time.
+        died: how it ended: the name of its end, `failed` if the query failed by itself, or why it was killed before:
+            `idle`, `batches` (too many) or `stuck`, by its limits.
+        failures: why queries failed or committed no batch, each with the faults that were injected at the time.
         first_batch_s: from the start of the process to the first batch's commit, if there was any.
         started_s: until the query was started.
         caught_up_s: until the sink had all acknowledged records, but for a second's worth.
@@ -89,7 +89,7 @@ class TrialOutcome:
 
     @property
     def is_strictly_right(self) -> bool:
-        """Whether, besides, no query failed by itself."""
+        """Whether, besides, no query failed by itself or hung."""
         return self.is_right and not self.failures
 
     @property

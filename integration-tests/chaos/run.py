@@ -57,7 +57,7 @@ class Limits:
     """In seconds, if nothing else is said.
 
     Attributes:
-        idle: until a run in which nothing happens any more is killed; the run isn't wrong for that.
+        idle: until a run in which nothing happens any more is killed; it has failed if there are records to come.
         batches: the most of a run that isn't the last, in number.
         drain: until the last run must have brought another record.
         late: from the service to the sink, for every record, once the query is undisturbed.
@@ -201,9 +201,11 @@ class RunExecution:
             case KillCaughtUp() if batches and not self._due and self._lag.now() <= self._scene.trial.rate:
                 self._outcome.caught_up_s = now - self._began
                 return self._kill(end.name)
-        if now - self._happened > self._limits.idle or batches > self._limits.batches:
-            return self._kill("patience")
-        return False
+        if now - self._happened > self._limits.idle:
+            if (lag := self._lag.now()) > 0:
+                self._fail(f"no batch for {self._limits.idle:g} s, with {lag} records to come")
+            return self._kill("idle")
+        return batches > self._limits.batches and self._kill("batches")
 
     def _is_drained(self) -> bool:
         if self._lag.now() <= 0:
@@ -229,11 +231,11 @@ class RunExecution:
             if (action := self._run.each_start[start - 1]) is not None:
                 self._do(action)
             if not self._await_caught_up(start, self._scene.batches()):
-                self._kill("patience")
+                self._kill("idle")
                 return
             self._calm()
             if end.footprint_after(start) and not self._take_footprint(start):
-                self._kill("patience")
+                self._kill("idle")
                 return
             if start < end.starts:
                 self.query.command(f"restart {end.publisher(start + 1)}")
@@ -306,16 +308,17 @@ class RunExecution:
                 self._happened = time.time()
                 outcome.started_s = outcome.started_s or line["started"] - self._began
             if "query failed" in line:
-                outcome.failures.append(self._with_faults(line["query failed"]))
+                self._fail(line["query failed"])
             if "failed" in line and outcome.died in ("", "failed"):
-                outcome.failures.append(self._with_faults(line["failed"]))
+                self._fail(line["failed"])
             if "footprint" in line:
                 found = Footprint(**line["footprint"])
         return found
 
-    def _with_faults(self, failure: str) -> str:
+    def _fail(self, why: str) -> None:
+        """A failure of the query, with what is done to it at the time."""
         done = ", ".join([f.fault for f in self._injected] or sorted(self._outcome.actions)) or "nothing"
-        return f"under {done}: {failure}"
+        self._outcome.failures.append(f"under {done}: {why}")
 
     def _do(self, action: Action) -> bool:  # noqa: C901  (one case for each kind)
         """Whether it could be done by now."""
