@@ -22,7 +22,7 @@ _KINDS: dict[str, type[Violation]] = {
     "changed": Changed,
 }
 _SHOWN = 20
-_LONGEST = ("slowest recovery s", "latest record s", "longest overlap s")
+_LONGEST = ("slowest recovery s", "latest record s", "longest overlap s", "longest overlap on clusters s")
 _REASON = 160
 
 
@@ -47,7 +47,8 @@ def figures(trials: Sequence[TrialOutcome]) -> dict[str, Any]:
         "leaks": sum(len(trial.leaks) for trial in trials),
         "query failures": sum(len(trial.failures) for trial in trials),
         "query starts": sum(run.starts for run in runs),
-        "longest overlap s": round(max((run.overlap_s for run in runs), default=0.0), 1),
+        "longest overlap s": _longest_overlap(runs, clustered=False),
+        "longest overlap on clusters s": _longest_overlap(runs, clustered=True),
         "slowest recovery s": _most(_firsts(runs)),
         "latest record s": round(max((trial.verdict.latest_s for trial in trials), default=0.0), 1),
         "kills": dict(sorted(kills.items())),
@@ -122,7 +123,8 @@ def line(trial: TrialOutcome) -> dict[str, Any]:
 def table(trials: Sequence[TrialOutcome]) -> str:
     """All trials together, to be read."""
     everything = figures(trials)
-    rows = [(name, str(value)) for name, value in everything.items() if not isinstance(value, dict | list)]
+    single = {name: value for name, value in everything.items() if not isinstance(value, dict | list)}
+    rows = [(name, "-" if value is None else str(value)) for name, value in single.items()]
     for name in ("kills", "actions", "struck", "never struck", "failures"):
         rows += [(f"{name}: {what}", str(count)) for what, count in everything[name].items()]
     for row in everything["recovery"]:
@@ -142,6 +144,11 @@ def table(trials: Sequence[TrialOutcome]) -> str:
 
 def _firsts(runs: Iterable[RunOutcome]) -> list[float]:
     return [run.first_batch_s for run in runs if run.first_batch_s is not None]
+
+
+def _longest_overlap(runs: Iterable[RunOutcome], *, clustered: bool) -> float | None:
+    some = (run for run in runs if run.run.clustered == clustered)
+    return _most([run.overlap_s for run in some if run.overlap_s is not None])
 
 
 def _most(values: Sequence[float]) -> float | None:

@@ -160,6 +160,7 @@ class RunExecution:
                 self._restart(self._run.end)
             else:
                 while self.query.status is None and not self._is_over(self._look()):
+                    self._watch_subscriptions()
                     time.sleep(_LOOK_S)
             self._look()
             if not self._outcome.died:
@@ -167,7 +168,7 @@ class RunExecution:
         finally:
             self._calm()
             self._listen()
-            self._outcome.overlap_s = self._overlaps.longest_s
+            self._outcome.overlap_s = self._overlaps.longest_s if self._overlaps_seen else None
         return self._outcome
 
     def _look(self) -> int:
@@ -341,6 +342,7 @@ class RunExecution:
                 return bool(victims)
             case Pause(who, seconds):
                 done = self._pause(who, seconds)
+                self._overlaps.forget()
                 outcome.actions[f"pause {who}"] += done
                 return done
             case ClockJump(millis):

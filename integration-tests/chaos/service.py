@@ -70,7 +70,7 @@ class Service:
     def subscriptions(self) -> list[Subscription]:
         """Who is subscribed now."""
         live = self._control("GET", "subscriptions")["live"]
-        return [Subscription(s["consumerArn"], s["shardId"], s["sinceMillis"]) for s in live]
+        return [Subscription(s["consumerArn"], s["stream"], s["shardId"], s["sinceMillis"]) for s in live]
 
     def deregister(self) -> bool:
         """Deregisters all consumers of all streams, as somebody else would; whether any was there."""

@@ -19,6 +19,7 @@ class Subscription(NamedTuple):
     """A subscription, as the server lists it, without what changes while it lives."""
 
     consumer_arn: str
+    stream: str
     shard: str
     since_millis: int
 
@@ -31,9 +32,13 @@ class Overlaps:
         self.longest_s = 0.0
 
     def see(self, live: Iterable[Subscription], now: float) -> None:
-        by_shard: dict[str, list[Subscription]] = defaultdict(list)
+        by_shard: dict[tuple[str, str], list[Subscription]] = defaultdict(list)
         for each in live:
-            by_shard[each.shard].append(each)
+            by_shard[each.stream, each.shard].append(each)
         pairs = (frozenset(pair) for several in by_shard.values() for pair in combinations(several, 2))
         self._since = {pair: self._since.get(pair, now) for pair in pairs}
         self.longest_s = max([self.longest_s, *(now - since for since in self._since.values())])
+
+    def forget(self) -> None:
+        """Pairs seen before count anew: nobody has looked meanwhile, or the server couldn't close any."""
+        self._since = {}

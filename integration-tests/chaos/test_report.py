@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -109,3 +111,16 @@ def test_restarts_that_end_before_their_last_start_are_wrong(died: str) -> None:
     reported = line(TrialOutcome(trial, [cut, last], Verdict(100, 100, (), 1.0), 60.0))
     assert (reported["right"], reported["incomplete"], reported["leaks"]) == (False, 1, 0)
     assert reported["errors"] == [f"the restarts ended at start 30 of 500 ({died}): no footprints were compared"]
+
+
+def test_two_subscriptions_of_one_shard_on_a_cluster_are_reported_and_not_wrong() -> None:
+    doubled = outcome()
+    doubled.runs[0].run = replace(doubled.runs[0].run, master="local-cluster[2,1,1024]")
+    doubled.runs[0].overlap_s = 12.0
+    reported = line(doubled)
+    assert (reported["right"], reported["longest overlap s"], reported["longest overlap on clusters s"]) == (
+        True,
+        None,
+        12.0,
+    )
+    assert re.search(r"^longest overlap s +-$", table([doubled]), re.MULTILINE)

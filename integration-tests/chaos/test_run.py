@@ -19,6 +19,7 @@ from .producer import AckedCount
 from .run import Java, Limits, RunExecution, Scene
 from .service import Service
 from .sinks import open_sink
+from .subscriptions import Subscription
 
 TRIAL = recoveries("1.0", 2)
 KILLED, LAST = TRIAL.runs
@@ -37,6 +38,11 @@ class StubQuery:
 
 @dataclass
 class StubService:
+    live: list[Subscription] = field(default_factory=list)
+
+    def subscriptions(self) -> list[Subscription]:
+        return self.live
+
     def struck(self) -> list[int]:
         return []
 
@@ -111,3 +117,11 @@ def test_the_last_run_is_not_repeated_when_its_query_fails(tmp_path: Path, monke
         conductor = _Conductor(scene(tmp_path, Limits()), running, lambda _: None)
         assert conductor.conduct() == "the query fails though nothing disturbs it: under nothing: X"
     assert [outcome.run for outcome in conductor.outcomes] == [KILLED, LAST]
+
+
+def test_two_subscriptions_of_one_shard_are_timed_in_a_run_that_is_killed(tmp_path: Path) -> None:
+    doubled = [Subscription("a", "s0", "1", since) for since in (10, 20)]
+    service = cast("Service", StubService(doubled))
+    outcome = RunExecution(replace(scene(tmp_path, Limits(idle=1.5)), service=service), KILLED).execute()
+    assert outcome.overlap_s is not None
+    assert outcome.overlap_s > 0.4
