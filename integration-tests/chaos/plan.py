@@ -28,6 +28,8 @@ _ALL_OF_THEM = 0.4
 _BURSTS = (2000, 8000)
 _SLOW_MS = (1000, 12000)
 _CREDENTIALS_MS = (5000, 30000)
+# From Spark's session: the query starts after 2 s, and its first batch is committed after 6 s.
+_START_MS = (0, 6000)
 # Starts until everything that is made once has been made.
 _WARM_UP = 4
 
@@ -60,7 +62,7 @@ class CrashPoint(NamedTuple):
 
 
 class KillAfter(NamedTuple):
-    """SIGKILL to the driver some time after a batch, wherever it then is; after no batch: while it starts."""
+    """SIGKILL to the driver some time after a batch, wherever it then is; after no batch: after the session's start."""
 
     batches: int
     millis: int
@@ -431,7 +433,7 @@ class _Planner:
         chance = self._chance
         match self._points.deal():
             case None if after == 0:
-                return KillAfter(0, chance.randint(1000, 9000))
+                return KillAfter(0, chance.randint(*_START_MS))
             case None:
                 return KillAfter(after, chance.randint(0, 1500))
             case "up":

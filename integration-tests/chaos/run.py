@@ -148,6 +148,7 @@ class RunExecution:
         self._injected: list[InjectFault] = []
         self._batches_before = scene.batches()
         self._said = Said(scene.directory / "said.jsonl")
+        self._session_at: float | None = None
         self._overlaps = Overlaps()
         self._overlaps_seen = 0.0
         self._began = self._happened = time.time()
@@ -194,9 +195,11 @@ class RunExecution:
         match end:
             case Drain():
                 return self._is_drained()
-            case KillAfter(0, millis) if now - self._began > millis / 1000:
-                return self._kill(end.name)
-            case KillAfter(after, millis) if 0 < after <= batches and not self._due:
+            case KillAfter(0, millis):
+                self._listen()
+                if self._session_at is not None and now - self._session_at > millis / 1000:
+                    return self._kill(end.name)
+            case KillAfter(after, millis) if after <= batches and not self._due:
                 time.sleep(millis / 1000)
                 return self._kill(end.name)
             case KillCaughtUp() if batches and not self._due and self._lag.now() <= self._scene.trial.rate:
@@ -304,9 +307,10 @@ class RunExecution:
         """Takes down what the query has printed since; gives the latest footprint in it."""
         outcome, found = self._outcome, None
         for line in self._said.fresh():
+            if "jvm" in line:
+                self._session_at = line["at"]
             if "started" in line:
                 outcome.starts += 1
-                self._happened = time.time()
                 outcome.started_s = outcome.started_s or line["started"] - self._began
             if "query failed" in line:
                 self._fail(line["query failed"])

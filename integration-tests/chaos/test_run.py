@@ -13,7 +13,7 @@ import pytest
 from . import conduct
 from .conduct import _Conductor
 from .outcome import RunOutcome
-from .plan import Drain, Run, recoveries
+from .plan import Drain, KillAfter, Run, recoveries
 from .processes import Program
 from .producer import AckedCount
 from .run import Java, Limits, RunExecution, Scene
@@ -125,3 +125,15 @@ def test_two_subscriptions_of_one_shard_are_timed_in_a_run_that_is_killed(tmp_pa
     outcome = RunExecution(replace(scene(tmp_path, Limits(idle=1.5)), service=service), KILLED).execute()
     assert outcome.overlap_s is not None
     assert outcome.overlap_s > 0.4
+
+
+def test_a_kill_while_it_starts_is_timed_from_the_session(tmp_path: Path) -> None:
+    starting, session_at = replace(KILLED, end=KillAfter(0, 200)), time.time() + 0.5
+    stub = replace(scene(tmp_path, Limits(idle=5.0)), printed=({"jvm": 1, "at": session_at},))
+    assert RunExecution(stub, starting).execute().died == "at the start"
+    assert session_at + 0.2 < time.time() < session_at + 2.0
+
+
+def test_a_run_whose_session_never_comes_is_not_killed_while_it_starts(tmp_path: Path) -> None:
+    starting = replace(KILLED, end=KillAfter(0, 100))
+    assert RunExecution(scene(tmp_path, Limits(idle=0.5)), starting).execute().died == "idle"
