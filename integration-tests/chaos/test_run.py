@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
@@ -113,7 +114,7 @@ def test_the_last_run_is_not_repeated_when_its_query_fails(tmp_path: Path, monke
             return RunOutcome(self.run, died=self.run.end.name, failures=["under nothing: X"] if fails_now else [])
 
     monkeypatch.setattr(conduct, "RunExecution", Execution)
-    with conduct.ExitStack() as running:
+    with ExitStack() as running:
         conductor = _Conductor(scene(tmp_path, Limits()), running, lambda _: None)
         assert conductor.conduct() == "the query fails though nothing disturbs it: under nothing: X"
     assert [outcome.run for outcome in conductor.outcomes] == [KILLED, LAST]
