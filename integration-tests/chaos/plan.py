@@ -216,7 +216,11 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A query on one checkpoint."""
+    """A query on one checkpoint.
+
+    Attributes:
+        realistic: whether the server has the testkit's realistic profile, and not only the service's quotas.
+    """
 
     seed: str
     streams: tuple[tuple[str, int], ...]
@@ -225,6 +229,7 @@ class Trial:
     keys: int
     rate: int
     runs: tuple[Run, ...]
+    realistic: bool = False
 
 
 POINTS: dict[SinkKind, tuple[tuple[str, str], ...]] = {
@@ -264,7 +269,7 @@ class ShuffledDeck(Generic[T]):
 
 
 def trials(seed: int, runs: int, publishers: Sequence[Publisher] = PUBLISHERS) -> Iterator[Trial]:
-    """One trial after the other: both sinks, both triggers, one to three streams."""
+    """One trial after the other: both sinks, both triggers, one to three streams, two kinds of server."""
     number = 0
     while True:
         yield trial(f"{seed}.{number}", runs, publishers)
@@ -289,7 +294,8 @@ def trial(
     streams = tuple((f"s{i}", chance.randint(1, 4)) for i in range(chance.randint(1, 3)))
     planner = _Planner(chance, sink, publishers, executor_kills)
     killed = [planner.killed_run() for _ in range(runs - 1)]
-    return Trial(seed, streams, sink, trigger, _KEYS, chance.choice((100, 300)), (*killed, planner.last_run()))
+    rate, every = chance.choice((100, 300)), (*killed, planner.last_run())
+    return Trial(seed, streams, sink, trigger, _KEYS, rate, every, realistic=number % 3 == 2)  # noqa: PLR2004
 
 
 def recoveries(seed: str, runs: int, publishers: Sequence[Publisher] = PUBLISHERS) -> Trial:

@@ -111,6 +111,7 @@ def line(trial: TrialOutcome) -> dict[str, Any]:
         "sink": trial.trial.sink,
         "trigger": trial.trial.trigger,
         "streams": len(trial.trial.streams),
+        "realistic server": trial.trial.realistic,
         **figures([trial]),
         "violations": [describe(wrong) for wrong in trial.verdict.violations[:_SHOWN]],
         "errors": trial.errors[:_SHOWN],

@@ -22,7 +22,7 @@ from .processes import send
 from .subscriptions import Subscription
 
 # So that subscriptions end, and places are refused, often enough to matter.
-_ARGUMENTS = ("--limits", "--subscription-life", "10s", "--heartbeat", "2s", "--takeover-after", "3s")
+_ARGUMENTS = ("--subscription-life", "10s", "--heartbeat", "2s", "--takeover-after", "3s")
 _MOST_SHARDS = 8
 _TRIES = 20
 
@@ -31,7 +31,8 @@ class Service:
     """A server with a trial's streams."""
 
     def __init__(self, trial: Trial, log: Path) -> None:
-        self._server = LocalKinesis(dict(trial.streams), arguments=_ARGUMENTS, log=log)
+        profile = "--realistic" if trial.realistic else "--limits"
+        self._server = LocalKinesis(dict(trial.streams), arguments=(profile, *_ARGUMENTS), log=log)
         self._streams = [name for name, _ in trial.streams]
         self._competitor: _Competitor | None = None
 

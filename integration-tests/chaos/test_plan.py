@@ -43,6 +43,12 @@ def test_four_trials_have_both_sinks_with_both_triggers() -> None:
     }
 
 
+def test_every_third_trial_has_a_realistic_server_with_either_sink_and_trigger() -> None:
+    realistic = [t for t in islice(trials(1, RUNS), 12) if t.realistic]
+    assert len(realistic) == 4
+    assert len({(t.sink, t.trigger) for t in realistic}) == 4
+
+
 def test_only_the_last_run_is_undisturbed_and_ends_when_all_is_read() -> None:
     for each in islice(trials(2, RUNS), 10):
         *killed_runs, last = each.runs
