@@ -33,6 +33,7 @@ from kinesis_spark.errors import InvalidOptionError
 from kinesis_spark.local.client import Receipt
 
 ROOT = Path(__file__).resolve().parents[2]
+ARN = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
 Run = Callable[..., Result]
 
 
@@ -284,10 +285,9 @@ def test_shards_and_consumers_are_listed_as_table_and_json(run: Run, kinesis: Lo
     assert [shard["open"] for shard in found] == [True, False, True, True]
     assert found[2]["parents"] == ["shardId-000000000001"]
     assert "shardId-000000000003" in run("shards").stdout
-    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
-    kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName="app")
+    kinesis.client.call("RegisterStreamConsumer", StreamARN=ARN, ConsumerName="app")
     assert [c["name"] for c in lines(run("consumers", "--output", "json"))] == ["app"]
-    assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=arn))] == ["app"]
+    assert [c["name"] for c in lines(run("consumers", "--output", "json", stream=ARN))] == ["app"]
 
 
 @pytest.mark.parametrize("stream", ["big", "arn:aws:kinesis:us-east-1:000000000000:stream/big"])
@@ -299,9 +299,8 @@ def test_all_shards_of_a_stream_are_listed_that_has_more_than_one_call_brings(
 
 
 def test_consumers_that_were_left_behind_are_deregistered_by_prefix_and_age(run: Run, kinesis: LocalKinesis) -> None:
-    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
     for name in ("app-1", "app-2", "other"):
-        kinesis.client.call("RegisterStreamConsumer", StreamARN=arn, ConsumerName=name)
+        kinesis.client.call("RegisterStreamConsumer", StreamARN=ARN, ConsumerName=name)
     remove = ("consumers", "--prefix", "app-", "--deregister", "--output", "json")
     assert lines(run(*remove, "--older-than", "1h", "--yes")) == []
     for answer in ("n\n", ""):
@@ -333,6 +332,51 @@ def test_lag_shows_what_a_query_has_not_read(
     assert run("lag", "--checkpoint", str(checkpoint), "--above", "0").exit_code == 2
 
 
+def test_lag_shows_what_a_query_has_not_begun_since_reshards(run: Run, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    receipts = kinesis.put_records("events", [Record(f"key-{n}", b"read") for n in range(20)])
+    read = {receipt.shard_id: receipt.sequence_number for receipt in receipts}
+    first, second, third, *children = (f"shardId-{n:012}" for n in (0, 2, 3, 4, 5))
+    kinesis.split("events", first)
+    # Nothing was put into it.
+    kinesis.split("events", second)
+    kinesis.put_records("events", [Record(f"key-{n}", b"new") for n in range(20)])
+    rows = lag_from(tmp_path / "behind", run, read)
+    assert [(shard, position) for shard, position, _ in rows] == [
+        *sorted(read.items()),
+        *((shard, "TRIM_HORIZON") for shard in (second, third, *children)),
+    ]
+    assert [shard for shard, _, millis in rows if millis == 0] == [first, second]
+    # The parents of `children` have been read; their sibling was in no listing yet.
+    begun = {first: "SHARD_END", **dict.fromkeys(children, "LATEST")}
+    rows = lag_from(tmp_path / "begun", run, begun)
+    assert [(shard, millis > 0) for shard, _, millis in rows] == [
+        (first, False),
+        ("shardId-000000000001", True),
+        (third, True),
+        *((shard, False) for shard in children),
+    ]
+
+
+def test_lag_shows_a_merged_shard_once_both_parents_are_read(run: Run, kinesis: LocalKinesis, tmp_path: Path) -> None:
+    receipts = kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(20)])
+    last = {receipt.shard_id: receipt.sequence_number for receipt in receipts}
+    first, second = sorted(last)
+    kinesis.merge("events", first, second)
+    read = lag_from(tmp_path / "read", run, last)
+    assert [shard for shard, *_ in read] == [first, second, "shardId-000000000002"]
+    unread = lag_from(tmp_path / "unread", run, {**last, second: "TRIM_HORIZON"})
+    assert [shard for shard, *_ in unread] == [first, second]
+
+
+def lag_from(folder: Path, run: Run, positions: dict[str, str]) -> list[tuple[str, str, Any]]:
+    """The command's rows for a query that was stopped at these positions."""
+    folder.mkdir()
+    offset = {"version": 1, "streams": {ARN: {"created": 1, "shards": positions}}}
+    write_checkpoint(folder, "v1", json.dumps(offset, separators=(",", ":")))
+    found = lines(run("lag", "--checkpoint", str(folder), "--output", "json"))
+    return [(shard["shardId"], shard["position"], shard["millisBehindLatest"]) for shard in found]
+
+
 def write_checkpoint(folder: Path, version: str, *lines: str) -> None:
     for log in ("offsets", "commits"):
         (folder / log).mkdir()
@@ -350,8 +394,12 @@ class Shards:
         class ResourceNotFoundException(Exception):  # noqa: N818
             pass
 
-    def __init__(self, answers: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, answers: dict[str, dict[str, Any]], parents: dict[str, str] | None = None) -> None:
         self.answers = answers
+        self.parents = parents or {}
+
+    def list_shards(self, **_: str) -> dict[str, Any]:
+        return {"Shards": [{"ShardId": shard, "ParentShardId": self.parents.get(shard)} for shard in self.answers]}
 
     def get_shard_iterator(self, ShardId: str, **_: str) -> dict[str, str]:  # noqa: N803
         if ShardId not in self.answers:
@@ -360,6 +408,12 @@ class Shards:
 
     def get_records(self, ShardIterator: str, **_: int) -> dict[str, Any]:  # noqa: N803
         return self.answers[ShardIterator]
+
+
+def test_lag_shows_a_shard_whose_parent_is_past_retention() -> None:
+    client = Shards({"s-2": {"MillisBehindLatest": 5000, "Records": [], "NextShardIterator": "s-2"}}, {"s-2": "s-1"})
+    found = service.lags(client, service.Target("events", None, None, None), {"s-0": "SHARD_END", "s-1": "49"})
+    assert [(lag.shard, lag.millis_behind) for lag in found] == [("s-0", 0), ("s-1", None), ("s-2", 5000)]
 
 
 def test_the_lag_of_a_shard_with_one_unread_record_is_the_record_s_age() -> None:
@@ -384,9 +438,8 @@ def test_a_shard_that_no_longer_exists_is_behind(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, answers: dict[str, dict[str, Any]], status: int
 ) -> None:
     monkeypatch.setattr(service.Target, "client", lambda _: Shards(answers))
-    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
-    write_checkpoint(tmp_path, "v1", offset_of('"49"').replace('"arn"', f'"{arn}"'))
-    done = CliRunner().invoke(kinesis_spark, ["lag", arn, "--checkpoint", str(tmp_path), "--above", "60000"])
+    write_checkpoint(tmp_path, "v1", offset_of('"49"').replace('"arn"', f'"{ARN}"'))
+    done = CliRunner().invoke(kinesis_spark, ["lag", ARN, "--checkpoint", str(tmp_path), "--above", "60000"])
     assert done.exit_code == status, done.output
 
 
@@ -509,9 +562,8 @@ def results(checks: dict[str, dict[str, str]], *names: str) -> list[str]:
 def test_a_doctor_reports_each_of_several_refused_calls_with_what_to_do(run: Run, kinesis: LocalKinesis) -> None:
     kinesis.add_fault("AccessDeniedException", action="DescribeStreamSummary")
     kinesis.add_fault("KMSAccessDeniedException", action="GetRecords")
-    arn = "arn:aws:kinesis:us-east-1:000000000000:stream/events"
     kinesis.add_fault("AccessDeniedException", action="ListStreamConsumers")
-    checks = doctor(run, "--fan-out", stream=arn)
+    checks = doctor(run, "--fan-out", stream=ARN)
     assert results(checks, "DescribeStreamSummary", "ListShards", "GetShardIterator", "GetRecords") == [
         "failed",
         "ok",

@@ -221,8 +221,9 @@ def consumers(
 def lag(checkpoint: str, source: str | None, above: int | None, output: str, **of: str | None) -> None:
     """Show how far a query is behind in each shard.
 
-    The query's position comes from its checkpoint. The command reads one record of each shard, which is one of the five
-    reads a second of the shard. Spark is started only for a checkpoint on another file system.
+    The query's position comes from its checkpoint. A shard that it has not begun since a reshard counts from its
+    TRIM_HORIZON. The command reads one record of each shard, which is one of the five reads a second of the shard.
+    Spark is started only for a checkpoint on another file system.
     """
     with _failures():
         target = Target(**of)  # type: ignore[arg-type]

@@ -61,7 +61,7 @@ class Target:
 
 @dataclass(frozen=True)
 class ShardLag:
-    """How far a position is behind the newest record of a shard; None if there is no such shard any more."""
+    """How far a query is behind the newest record of a shard; None if there is no such shard any more."""
 
     shard: str
     position: str
@@ -192,22 +192,47 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
 
 
 def lags(client: Any, target: Target, positions: dict[str, str]) -> Iterator[ShardLag]:  # noqa: ANN401
-    """How far positions are behind, each by one record read.
+    """How far a query is behind in the shards of its offset, and in those that it would begin next.
+
+    As the connector, it begins a shard once all parents have been read to their ends or are gone. One record of each
+    shard is read.
 
     Args:
         client: of Kinesis.
         target: the stream.
-        positions: by shard, as an offset has them.
+        positions: by shard, as the offset has them.
     """
-    for shard, position in sorted(positions.items()):
-        if position == "SHARD_END":
-            yield ShardLag(shard, position, 0)
+    # Ids count up, so a shard's parents come before it.
+    parents = {
+        shard["ShardId"]: {shard.get("ParentShardId"), shard.get("AdjacentParentShardId")}
+        for shard in all_shards(client, target)
+    }
+    # Of the offset's shards, their ancestors were read before them.
+    begun: set[str | None] = set(positions)
+    for shard in reversed(parents):
+        if shard in begun:
+            begun |= parents[shard]
+    unfinished: set[str] = set()
+    for shard in sorted({*positions, *parents.keys() - begun}):
+        if shard not in positions and parents[shard] & unfinished:
+            unfinished.add(shard)
             continue
-        try:
-            place = _iterator(client, target, shard, position)
-            yield ShardLag(shard, position, _millis_behind(client.get_records(ShardIterator=place, Limit=1)))
-        except client.exceptions.ResourceNotFoundException:
-            yield ShardLag(shard, position, None)
+        position = positions.get(shard, "TRIM_HORIZON")
+        behind, is_at_end = _behind(client, target, shard, position)
+        if not is_at_end:
+            unfinished.add(shard)
+        yield ShardLag(shard, position, behind)
+
+
+def _behind(client: Any, target: Target, shard: str, position: str) -> tuple[int | None, bool]:  # noqa: ANN401
+    """How far a position is behind, or None if its shard is gone, and whether no record will ever come after it."""
+    if position == "SHARD_END":
+        return 0, True
+    try:
+        answer = client.get_records(ShardIterator=_iterator(client, target, shard, position), Limit=1)
+    except client.exceptions.ResourceNotFoundException:
+        return None, True
+    return _millis_behind(answer), not answer["Records"] and answer.get("NextShardIterator") is None
 
 
 def _millis_behind(answer: dict[str, Any]) -> int:
