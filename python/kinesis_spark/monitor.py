@@ -669,8 +669,6 @@ class _Fetched:
                 if before is None or progress["timestamp"] > before["timestamp"]:
                     self._report(run, query, progress)
             self._last[run] = newest
-        elif not query.status["isDataAvailable"]:
-            self._monitor.idle(str(query.id), run=run)
 
     def _report(self, run: str, query: Any, progress: Any) -> None:  # noqa: ANN401
         if _is_batch(progress):

@@ -718,10 +718,25 @@ def test_a_progress_of_spark_connect_without_a_batch_is_that_of_an_idle_query(cl
     assert batches == [[0], [0], [0], [0, 1, 2]]
 
 
-def fetch(monitor: KinesisMonitor) -> None:
+@pytest.mark.usefixtures("by_hand")
+def test_a_query_of_spark_connect_that_hangs_is_reported_though_no_data_is_available(clock: Clock) -> None:
+    query = ConnectQuery("r-1")
+    monitor = of_connect(ConnectSession(query), clock).on_no_progress("1 minute", print)
+    try:
+        query.reports(0, at_s=0)
+        fetch(monitor)
+        for clock.now in range(10, 60, 10):
+            assert fetch(monitor) == []
+        clock.now = 61
+        assert [(alert.kind, alert.query) for alert in fetch(monitor)] == [("no progress", "orders")]
+    finally:
+        monitor.stop()
+
+
+def fetch(monitor: KinesisMonitor) -> list[Alert]:
     assert monitor._fetched is not None
     monitor._fetched.fetch()
-    monitor.check()
+    return monitor.check()
 
 
 # A session of its own: a process has either a classic session or one of Spark Connect.
