@@ -640,6 +640,7 @@ class _Fetched:
         self._monitor = monitor
         self._running: dict[str, Any] = {}
         self._last: dict[str, Any] = {}
+        self._failing: set[str] = set()
 
     def fetch(self) -> None:
         """Take up what is new. A server that doesn't answer is asked again; alerts continue meanwhile."""
@@ -648,14 +649,23 @@ class _Fetched:
             for run in [run for run in self._running if run not in running]:
                 query = self._running.pop(run)
                 self._last.pop(run, None)
+                self._failing.discard(run)
                 self._monitor.ended(str(query.id), _exception(query), run)
             for run, query in running.items():
                 self._monitor.started(str(query.id), query.name, run)
             self._running = running
-            for run, query in running.items():
-                self._take(run, query)
         except Exception:  # noqa: BLE001  (whatever the client raises: there is no progress)
-            _LOG.debug("progress could not be fetched", exc_info=True)
+            _LOG.debug("the running queries could not be listed", exc_info=True)
+            return
+        for run, query in running.items():
+            try:
+                self._take(run, query)
+            except Exception:  # noqa: BLE001  (the other queries have progress)
+                if run not in self._failing:
+                    _LOG.warning("progress of query %s could not be fetched", query.name or query.id, exc_info=True)
+                self._failing.add(run)
+            else:
+                self._failing.discard(run)
 
     def _take(self, run: str, query: Any) -> None:  # noqa: ANN401  (a query of Spark Connect)
         newest = query.lastProgress
@@ -665,7 +675,7 @@ class _Fetched:
         if before is None or newest["timestamp"] != before["timestamp"]:
             # A report that the query is idle has the number of the batch that follows.
             is_next = before is not None and newest["batchId"] <= before["batchId"] + _is_batch(before)
-            for progress in [newest] if is_next else query.recentProgress:
+            for progress in [newest] if is_next else _recent(query, newest):
                 if before is None or progress["timestamp"] > before["timestamp"]:
                     self._report(run, query, progress)
             self._last[run] = newest
@@ -680,6 +690,15 @@ class _Fetched:
 def _is_batch(progress: Mapping[str, Any]) -> bool:
     """Whether it reports a micro-batch. An idle query adds one every ten seconds, without a batch."""
     return "addBatch" in (progress["durationMs"] or {})
+
+
+def _recent(query: Any, newest: Any) -> Any:  # noqa: ANN401  (progress of a query of Spark Connect)
+    """Its latest progress. A hundred reports may be too much for one answer: then only the newest is known."""
+    try:
+        return query.recentProgress
+    except Exception:  # noqa: BLE001  (whatever the client raises)
+        _LOG.debug("recent progress of query %s could not be fetched", query.name or query.id, exc_info=True)
+        return [newest]
 
 
 def _exception(query: Any) -> str | None:  # noqa: ANN401  (a query of Spark Connect)

@@ -127,23 +127,33 @@ class ConnectSession:
 class ConnectQuery:
     """A run of a query of Spark Connect."""
 
-    id, name = "q-1", "orders"
-
-    def __init__(self, run: str, failure: str | None = None) -> None:
-        self.runId = run
+    def __init__(self, run: str, failure: str | None = None, name: str = "orders") -> None:
+        self.id = "q-1" if name == "orders" else f"id of {name}"
+        self.runId, self.name = run, name
         self.isActive = True
         self.failure = failure
         self.status = {"isDataAvailable": False}
-        self.recentProgress: list[dict[str, Any]] = []
+        self.progress: list[dict[str, Any]] = []
+        # The calls that the server refuses.
+        self.refused: set[str] = set()
 
     @property
-    def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802  (Spark's name)
-        return self.recentProgress[-1] if self.recentProgress else None
+    def recentProgress(self) -> list[dict[str, Any]]:  # noqa: N802  (Spark's name)
+        if "recentProgress" in self.refused:
+            raise ConnectionError("the answer is too large")
+        return list(self.progress)
+
+    @property
+    def lastProgress(self) -> dict[str, Any] | None:  # noqa: N802
+        if "lastProgress" in self.refused:
+            raise ConnectionError("no such query")
+        return self.progress[-1] if self.progress else None
 
     def reports(self, batch: int, *, at_s: float, idle: bool = False) -> None:
         durations = {"triggerExecution": 20} if idle else {"addBatch": 10, "triggerExecution": 20}
         timestamp = (START + timedelta(seconds=at_s)).isoformat()
-        self.recentProgress.append(of_run(self.runId, 5, batch) | {"durationMs": durations, "timestamp": timestamp})
+        report = progress(5, batch, query=self.id) | {"runId": self.runId}
+        self.progress.append(report | {"durationMs": durations, "timestamp": timestamp})
 
     def exception(self) -> str | None:
         return self.failure
@@ -729,6 +739,39 @@ def test_a_query_of_spark_connect_that_hangs_is_reported_though_no_data_is_avail
             assert fetch(monitor) == []
         clock.now = 61
         assert [(alert.kind, alert.query) for alert in fetch(monitor)] == [("no progress", "orders")]
+    finally:
+        monitor.stop()
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_a_query_of_spark_connect_whose_progress_is_refused_hides_no_other_and_is_logged_once(
+    clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    refused, other = ConnectQuery("r-1", name="refused"), ConnectQuery("r-2")
+    refused.refused = {"lastProgress"}
+    monitor = of_connect(ConnectSession(refused, other), clock)
+    try:
+        for batch in range(3):
+            other.reports(batch, at_s=batch)
+            fetch(monitor)
+        assert len(monitor.samples("orders")) == 3
+        warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+        assert warnings == ["progress of query refused could not be fetched"]
+    finally:
+        monitor.stop()
+
+
+@pytest.mark.usefixtures("by_hand")
+def test_of_a_query_of_spark_connect_whose_recent_progress_is_refused_the_newest_report_is_taken(clock: Clock) -> None:
+    query = ConnectQuery("r-1")
+    query.refused = {"recentProgress"}
+    monitor = of_connect(ConnectSession(query), clock)
+    try:
+        for batch in (1, 4):
+            query.reports(batch - 1, at_s=batch - 1)
+            query.reports(batch, at_s=batch)
+            fetch(monitor)
+        assert [sample.batch for sample in monitor.samples()] == [1, 4]
     finally:
         monitor.stop()
 
