@@ -23,6 +23,8 @@ import io.github.kinesisspark.read.stream.{QueryHost, SparkHost}
 
 /** The source, of which all is the user's but the cluster. */
 abstract class HostedProvider(cluster: SparkContext => Cluster) extends KinesisTableProvider {
+  protected def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = SparkMetrics.show(group, gauges)
+
   override def getTable(schema: StructType, by: Array[Transform], asked: java.util.Map[String, String]): Table =
     new Table with SupportsRead {
       override def name(): String                                 = "hosted"
@@ -53,7 +55,8 @@ abstract class HostedProvider(cluster: SparkContext => Cluster) extends KinesisT
     override def readerMemory(options: SourceOptions): Long                      = spark.readerMemory(options)
     override def channel(source: String, driver: DriverRuntime): ExecutorChannel =
       new ClusterChannel(cluster, source, driver)
-    override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = SparkMetrics.show(group, gauges)
+    override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable =
+      HostedProvider.this.show(group, gauges)
   }
 }
 

@@ -37,9 +37,10 @@ final class ScaleToZeroSpec extends TestkitSuite {
       hasExecutor = false
       val planned = query.recentProgress.length
       processAll(query)
-      // One for each second without a batch, so that plannings continue.
-      eventually(query.recentProgress.length should be > planned + 3)
+      // One for each second without a batch, so that plannings continue: for longer than a source can be silent without lag.
+      eventually(query.recentProgress.length should be > planned + 12)
       starts.get shouldBe 0
+      lag() shouldBe 0
       val second = put(stream, "second", 20)
       eventually(log.texts.sorted shouldBe (first ++ second).sorted)
       starts.get shouldBe 1
@@ -57,9 +58,15 @@ final class ScaleToZeroSpec extends TestkitSuite {
 
 object ScaleToZeroSpec {
   @volatile private var hasExecutor = true
+  @volatile private var lag         = () => 0L
   private val starts                = new AtomicInteger
 
-  final class Provider extends HostedProvider(Elastic(_))
+  final class Provider extends HostedProvider(Elastic(_)) {
+    override protected def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = {
+      lag = gauges("maxMillisBehindLatest")
+      super.show(group, gauges)
+    }
+  }
 
   /** An executor comes when the driver has work for it, and goes when a test says so. Its end is not opened. */
   private final case class Elastic(sc: SparkContext) extends LocalCluster(sc) {
