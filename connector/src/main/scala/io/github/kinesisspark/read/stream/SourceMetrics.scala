@@ -20,7 +20,8 @@ import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow, SubscriptionRe
   * @param before       `readers` as of the previous planning
   * @param consumers    calls about consumers, where they are registered
   * @param published    calls of CloudWatch
-  * @param unknownSince since when the lag of some shard is unknown, by the driver's clock: of all shards until the first planning
+  * @param unknown      those of shards that have never reported: by nothing that is known, since they were to be read
+  * @param unplanned    until the first planning, that of all shards: since the source began
   * @param trigger      the time from one planning to the next that the query's trigger asks for; 0 for the next as soon as possible
   */
 final case class SourceMetrics(
@@ -32,7 +33,8 @@ final case class SourceMetrics(
     before: ReadersNow,
     consumers: Option[ConsumerCalls],
     published: PublishedCalls = PublishedCalls.none,
-    unknownSince: Option[Long] = None,
+    unknown: Map[ShardKey, SourceMetrics.Lag] = Map.empty,
+    unplanned: Option[SourceMetrics.Lag] = None,
     trigger: FiniteDuration = Duration.Zero
 ) {
   import SourceMetrics._
@@ -47,7 +49,8 @@ final case class SourceMetrics(
   private lazy val lagMillis = lags.valuesIterator.map(_.millisAt(atNanos)).toVector
 
   /** A shard that has never reported is behind by at least the time since it was to be read. */
-  private def maxLagMillis = (lagMillis ++ unknownSince.map(Lag(0, _).millisAt(atNanos))).maxOption.getOrElse(0L)
+  private def maxLagMillis =
+    (lagMillis ++ (unknown.valuesIterator ++ unplanned).map(_.millisAt(atNanos))).maxOption.getOrElse(0L)
 
   private def fleet = readers.totals
 
@@ -114,6 +117,7 @@ final case class SourceMetrics(
     val all    = open.toVector
     val silent = all.iterator.filterNot(reported.contains).flatMap(shard => lags.get(shard).map(shard -> _))
     val known  = reported ++ silent
+    val begins = unplanned.getOrElse(Lag(0, nowNanos))
     SourceMetrics(
       nowNanos,
       known,
@@ -122,14 +126,14 @@ final case class SourceMetrics(
       readers,
       this.readers,
       consumers,
-      unknownSince = if (all.forall(known.contains)) None else unknownSince.orElse(Some(nowNanos))
+      unknown = all.iterator.filterNot(known.contains).map(s => s -> unknown.getOrElse(s, begins)).toMap
     )
   }
 
   /** The next planning's, of a batch that takes all there is. What its tasks read is not counted. */
   def withoutReaders(open: Iterable[ShardKey], consumers: Option[ConsumerCalls], nowNanos: Long): SourceMetrics =
     next(open, Map.empty, Map.empty, ReadersNow.none, consumers, nowNanos)
-      .copy(lags = open.iterator.map(_ -> Lag(0, nowNanos)).toMap, unknownSince = None)
+      .copy(lags = open.iterator.map(_ -> Lag(0, nowNanos)).toMap, unknown = Map.empty)
 }
 
 object SourceMetrics {
@@ -179,5 +183,5 @@ object SourceMetrics {
     SourceMetrics(0, Map.empty, Vector.empty, Map.empty, ReadersNow.none, ReadersNow.none, None)
 
   /** Of a source that has planned nothing yet. */
-  def begun(nowNanos: Long): SourceMetrics = none.copy(atNanos = nowNanos, unknownSince = Some(nowNanos))
+  def begun(nowNanos: Long): SourceMetrics = none.copy(atNanos = nowNanos, unplanned = Some(Lag(0, nowNanos)))
 }

@@ -86,6 +86,19 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       shown(next(planned, at = 5.minutes, status(0, 100, 0.seconds), status(1, 0, 0.seconds))) shouldBe Seq(2, 0, 100)
     }
 
+    it("show the time of each shard without report alone, where others come without one again and again") {
+      val planned = (1 to 20).foldLeft(SourceMetrics.none) { (before, n) =>
+        val statuses = (0 until n).map(status(_, 100, 0.seconds)).toMap
+        before.next((0 to n).map(shard), statuses, Map.empty, ReadersNow.none, None, (n * 5).seconds.toNanos)
+      }
+      shown(planned) shouldBe Seq(21, 100, 100)
+    }
+
+    it("show no lag of shards that have no readers and no unread records") {
+      val begun = next(SourceMetrics.begun(0), at = 0.seconds, status(0, 20000, 0.seconds))
+      shown(begun.withoutReaders(shards, None, 1.minute.toNanos)) shouldBe Seq(2, 0, 0)
+    }
+
     it("are gauges of the same names but for the second name of the lag, as they are when they are looked at") {
       var now    = SourceMetrics.none
       val gauges = SourceMetrics.gauges(isFanOut = false, () => now)
