@@ -140,7 +140,8 @@ class SourceSample:
         streams: the names of its streams.
         metrics: the source's metrics, by name; docs/reference/metrics.md explains each.
         by_stream: its streams.
-        by_shard: its shards; of more than fifty, those that are furthest behind. Only of the latest 100 samples.
+        by_shard: its shards; of more than fifty, those that are furthest behind, first those that have never reported.
+            Only of the latest 100 samples.
         by_executor: the executors that read it. Only of the latest 100 samples.
         trigger: the time from one micro-batch to the next that the query's trigger asks for; 0 for the next as soon
             as possible.

@@ -76,7 +76,7 @@ private object ReferencePages {
     "bytesPerRead" -> "Mean bytes of a GetRecords answer or a subscription's event since the planning before.",
     "numberOfAggregatedRecords"   -> "Mean Kinesis records, aggregated or not, of the same.",
     "numberOfDeaggregatedRecords" -> "User records in as many Kinesis records, estimated from those read so far.",
-    "details" -> "JSON: lag, records, throttled calls, records read again and subscriptions of each stream, of the fifty shards that are furthest behind, and of each executor. Of each shard also `bytesPerRead` and `numberOfAggregatedRecords`; shards are a table by column. [KinesisMonitor](../how-to/monitoring.md) shows it as tables. No gauge, as it is a text.",
+    "details" -> "JSON: lag, records, throttled calls, records read again and subscriptions of each stream, of the fifty shards that are furthest behind, first those that have never reported, and of each executor. Of each shard also `bytesPerRead` and `numberOfAggregatedRecords`; shards are a table by column. [KinesisMonitor](../how-to/monitoring.md) shows it as tables. No gauge, as it is a text.",
     "subscriptionsLive" -> "Fan-out: open subscriptions; `shardsOpen` when all is well.",
     "subscriptionsWaiting" -> "Fan-out: shards without a subscription: between two, or not requested because the buffer is full.",
     "subscriptionsRefused" -> "Fan-out: subscriptions refused because the consumer has another one on the shard, or by a limit. Some after a crash are normal. Steady growth: something else uses the consumer.",

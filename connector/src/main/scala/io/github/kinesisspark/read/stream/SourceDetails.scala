@@ -12,7 +12,7 @@ import io.github.kinesisspark.read.reader.{ReaderTotals, ShardCounts}
 private[stream] object SourceDetails {
   val Name = "details"
 
-  /** Progress is kept in event logs; so it names those shards that are furthest behind. */
+  /** Progress is kept in event logs; so it names those shards that are furthest behind, first those that have never reported. */
   private val MostShards = 50
 
   def json(metrics: SourceMetrics): String = {
@@ -22,8 +22,9 @@ private[stream] object SourceDetails {
     val homes   = mutable.HashMap.empty[ExecutorId, Int].withDefaultValue(0)
     val worst   = mutable.PriorityQueue.empty[Shown](FurthestBehind)
     metrics.shards.foreach { shard =>
-      val lag = metrics.lags.get(shard).map(_.millisAt(metrics.atNanos))
-      sums(index(shard.stream)).add(lag, metrics.cuts.get(shard), metrics.readers.counts(shard))
+      val lag     = metrics.lags.get(shard).map(_.millisAt(metrics.atNanos))
+      def unknown = metrics.unknown.get(shard).map(_.millisAt(metrics.atNanos)).filter(_ > 0)
+      sums(index(shard.stream)).add(lag.orElse(unknown), metrics.cuts.get(shard), metrics.readers.counts(shard))
       metrics.readers.homes.get(shard).foreach(homes(_) += 1)
       val shown = Shown(index(shard.stream), shard, lag)
       // Its head is the one that is shown last.
@@ -48,7 +49,7 @@ private[stream] object SourceDetails {
   private final case class Shown(stream: Int, shard: ShardKey, lag: Option[Long])
 
   private val FurthestBehind: Ordering[Shown] =
-    Ordering.by(s => (-s.lag.getOrElse(0L), s.stream, s.shard.shardId))
+    Ordering.by(s => (s.lag.isDefined, -s.lag.getOrElse(0L), s.stream, s.shard.shardId))
 
   /** By column, as progress is asked for often and names each field once so. Python gets it as one text, which py4j waits 40 ms for beyond 8 KiB:
     * 16 shards with their offsets stay below.

@@ -200,6 +200,18 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       shown("streams")(0)("shards").num shouldBe 2000
     }
 
+    it("name a shard without report before the fifty, and show the time since it was to be read as its stream's lag") {
+      val many     = Vector.tabulate(2000)(shard)
+      val statuses = many.indices.tail.map(n => status(n, n.toLong, 1.second)).toMap
+      def next(before: SourceMetrics, at: FiniteDuration) =
+        before.next(many, statuses, Map.empty, ReadersNow.none, None, at.toNanos)
+      val first = next(SourceMetrics.none, at = 0.seconds)
+      val shown = details(next(first, at = 1.minute))
+      shown("shards")("shard").arr.map(_.str) shouldBe (0 +: (1951 to 1999).reverse).map(shard(_).shardId)
+      shown("shards")("millisBehindLatest")(0) shouldBe ujson.Null
+      Seq(details(first), shown).map(_("streams")(0)("millisBehindLatest").num) shouldBe Seq(1999, 60000)
+    }
+
     it("count a shard of which nothing is known yet, and show no lag of it") {
       shown(next(SourceMetrics.none, at = 0.seconds, status(0, 100, 0.seconds))) shouldBe Seq(2, 100, 100)
     }
