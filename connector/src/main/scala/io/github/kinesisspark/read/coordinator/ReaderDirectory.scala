@@ -32,7 +32,7 @@ private[coordinator] final class ReaderDirectory(
   def settle(planning: PlanningState, shards: Iterable[ShardKey], executors: ExecutorsNow): Unit = {
     assignments.settle(planning, shards, executors, channel.coresOfAnExecutor, runtime.clock.nanos())
     val undone = channel.shared.takeUndone()
-    channel.reports.keepOnly(executors.present.map(_.id))
+    channel.reports.keepOnly(executors.present.map(_.id), planning.reading.contains)
     val holding = assignments.holding
     ordered = ReaderOrders.undone(ordered.filter { case (executor, _) => holding(executor) }, undone)
   }

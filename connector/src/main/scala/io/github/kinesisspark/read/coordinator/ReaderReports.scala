@@ -56,9 +56,12 @@ final class ReaderReports(implicit runtime: Runtime) {
 
   def now: Map[String, Reported] = synchronized(byExecutor)
 
-  /** Executors that are gone don't come back. */
-  def keepOnly(executors: Set[String]): Unit = synchronized {
-    if (!byExecutor.keysIterator.forall(executors)) byExecutor = byExecutor.filter { case (id, _) => executors(id) }
+  /** Executors that are gone don't come back, and neither do shards that are read to their ends.
+    *
+    * @param isRead whether a shard is to be read, by any executor
+    */
+  def keepOnly(executors: Set[String], isRead: ShardKey => Boolean): Unit = synchronized {
+    byExecutor = byExecutor.collect { case (id, reported) if executors(id) => id -> reported.countingOnly(isRead) }
     if (!done.keysIterator.forall(executors)) done = done.filter { case (id, _) => executors(id) }
   }
 
@@ -107,6 +110,10 @@ object ReaderReports {
       else if (report.isOfAllReaders) Reported.of(report)
       else if (report.pool != pool || report.number != number + 1) None
       else Some(Reported.after(statuses, counts, report))
+
+    def countingOnly(isRead: ShardKey => Boolean): Reported =
+      if (counts.keysIterator.forall(isRead)) this
+      else copy(counts = counts.filter { case (shard, _) => isRead(shard) })
   }
 
   object Reported {

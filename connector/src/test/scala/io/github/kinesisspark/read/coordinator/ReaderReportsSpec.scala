@@ -31,6 +31,16 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       counts shouldBe Map(shard(0) -> 10, shard(2) -> 20)
     }
 
+    it("lose the counts of shards that nobody reads any more, until these are counted on") {
+      val reports = new ReaderReports
+      val counts  = Seq(shard(0) -> ShardCounts(1, 10), shard(1) -> ShardCounts(1, 10))
+      reports.accept(report(1, isOfAllReaders = true, counts = counts)(status(0, 1))) shouldBe true
+      reports.keepOnly(Set("1"), isRead = Set(shard(1)))
+      reports.now("1").counts shouldBe Map(counts(1))
+      reports.accept(report(2, isOfAllReaders = false, gone = Seq(0), counts = Seq(counts(0)))()) shouldBe true
+      reports.now("1").counts shouldBe counts.toMap
+    }
+
     it("are refused after a gap or a change of readers until one of all readers has come") {
       val reports = new ReaderReports
       reports.accept(report(1, isOfAllReaders = false)(status(0, 1))) shouldBe false
