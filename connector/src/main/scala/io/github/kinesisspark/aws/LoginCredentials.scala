@@ -46,7 +46,7 @@ private[aws] final class LoginCredentials(file: ProfileFile, region: String, con
       s"profile ${profile.name}",
       AwsCall.GetRoleCredentials,
       () => keysOfRole(profile, login, portal),
-      () => { portal.close(); tokens.close() }
+      () => Closing.all(portal, tokens)
     )
   }
 
