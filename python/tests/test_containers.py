@@ -15,15 +15,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def line(of: containers.Container = containers.CONTAINERS[0], **more: object) -> dict[str, Any]:
     where = {"commit": "0123456789ab", "date": "2026-11-30T23:49:46Z", "machine": "2 cores, 24 GiB"}
-    found = {"most_mb": 1383, "buffers_mb": 656, "killed": 0}
+    found = {"most_mb": 1383, "buffers_mb": 656, "killed": 0, "lost": 0}
     return {"name": of.name, **asdict(of), "heap_mb": 1024, **found, **where, **more}
 
 
-def test_an_executor_that_was_killed_is_shown() -> None:
-    rows = containers.table([line(), line(killed=1)]).splitlines()[2:4]
+def test_an_executor_that_was_killed_or_ran_out_of_heap_is_shown() -> None:
+    rows = containers.table([line(), line(killed=1, lost=1), line(lost=1)]).splitlines()[2:5]
     assert rows == [
         "| polling | 8 | 1,000,000 B | 1,024 | 384 | 1,383 | 656 | no |",
         "| polling | 8 | 1,000,000 B | 1,024 | 384 | 1,383 | 656 | **yes** |",
+        "| polling | 8 | 1,000,000 B | 1,024 | 384 | 1,383 | 656 | **its heap** |",
     ]
 
 

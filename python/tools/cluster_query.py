@@ -126,7 +126,9 @@ def run(endpoint: str, kind: str, master: str, trigger: str) -> None:
             say(batches.since())
         if not query.isActive:
             raise RuntimeError(str(query.exception()))
-        say(batches.since())
+        # With the driver, and with those that are gone.
+        all_executors = spark._jsc.sc().statusStore().executorList(False)  # noqa: FBT003, SLF001
+        say({**batches.since(), "executors": all_executors.size() - 1})
         query.stop()
     spark.stop()
 
