@@ -58,10 +58,10 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
     queries.foreach(_.start())
   }
 
-  /** A query has ended for good. With the last one the application ends. */
+  /** A query has ended for good. With the last one the application ends, unless the world is about to look at what is left in it. */
   private[simulation] def ended(): Unit = if (queries.forall(_.hasEnded) && isAlive) {
     driver.log("ends")
-    baton.after(3.minutes.toNanos)(kill())
+    baton.after(3.minutes.toNanos)(if (!world.isAtEnd) kill())
   }
 
   private[simulation] def later(time: FiniteDuration)(work: => Unit): Unit =

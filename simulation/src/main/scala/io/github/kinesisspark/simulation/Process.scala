@@ -14,7 +14,6 @@ import io.github.kinesisspark.runtime.{Clock, Ids, Runtime, Timer, Waits, Worker
   */
 final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: Long) {
   import Baton.Never
-  import Process._
 
   private var alive        = true
   private var stillUntil   = 0L
@@ -54,17 +53,16 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
     if (local >= Never) Never else local + suspendedFor - clockStart
   private[simulation] def runsAgainAt(world: Long) = world.max(stillUntil)
 
-  /** How many there are that have not ended. */
-  def threads: Int        = baton.strandsOf(this).size
-  def threadNames: String = baton.strandsOf(this).map(_.name).sorted.mkString(", ")
+  /** Those that have not ended. */
+  def threadNames: Vector[String] = baton.strandsOf(this).map(_.name).sorted
 
   /** Those of the engine, by the name of their worker. */
   def timers: Map[String, Int] = workers.iterator.filter(_.isOfEngine).map(w => w.name -> w.pending).toMap
 
   /** What is looked at for growth. */
   def sizes: Map[String, Int] =
-    timers.map { case (worker, pending) => s"timers of $worker" -> pending } + ("threads" -> threads) ++
-      Passing.map(name => s"threads of $name" -> baton.strandsOf(this).count(_.name.startsWith(name)))
+    timers.map { case (worker, pending) => s"timers of $worker" -> pending } ++
+      threadNames.groupMapReduce(name => s"threads of ${name.replaceAll("-\\d+$", "")}")(_ => 1)(_ + _)
 
   def log(what: String): Unit = trace.event(baton.now, name, what)
 
@@ -182,10 +180,4 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
       threads.foreach(_.interrupted())
     }
   }
-}
-
-private object Process {
-
-  /** Threads of queries, and of what they do aside. */
-  val Passing: Vector[String] = Vector("query-", "task", "kinesis-listing", "kinesis-existence", "kinesis-closing")
 }

@@ -101,6 +101,9 @@ final class World(val plan: Plan, trace: Trace) {
     )
   }
 
+  /** All is read, and nothing strikes any more. */
+  private[simulation] def isAtEnd: Boolean = isEnding
+
   private def alive = applications.filter(_.isAlive)
 
   private def begin(): Unit = {
@@ -258,7 +261,7 @@ final class World(val plan: Plan, trace: Trace) {
         val most = before.getOrElse(what, 0) * 2 + room
         if (size > most)
           fail(
-            s"${process.name} keeps $size of $what, and had ${before.getOrElse(what, 0)} after the first batches; its threads are ${process.threadNames}"
+            s"${process.name} keeps $size of $what, and had ${before.getOrElse(what, 0)} after the first batches; its threads are ${process.threadNames.mkString(", ")}"
           )
       }
     for (application <- alive; (what, size) <- application.census if OfSources(what)) {
@@ -268,10 +271,14 @@ final class World(val plan: Plan, trace: Trace) {
   }
 
   /** Of queries that have stopped nothing is left, but what is remembered on purpose. */
-  private def checkNothingLeft(): Unit = for {
-    (process, sizes) <- sizesNow
-    (what, size)     <- sizes if size > 0 && !Kept(what)
-  } fail(s"${process.name} keeps $size of $what after all queries have stopped")
+  private def checkNothingLeft(): Unit = {
+    // A driver that dies after all queries have ended gets no successor.
+    if (alive.isEmpty && !ledgers.forall(_.hasEnded)) fail("no driver is left in which to look for leftovers")
+    for {
+      (process, sizes) <- sizesNow
+      (what, size)     <- sizes if size > 0 && !Kept(what)
+    } fail(s"${process.name} keeps $size of $what after all queries have stopped")
+  }
 
   /** Checks that the consumers registered by queries are gone and that those of others remain. A consumer created after all queries had stopped doesn't
     * count: its query stopped before RegisterStreamConsumer was answered.
@@ -591,15 +598,23 @@ object World {
     "ExecutorRuntime.known"
   )
 
-  /** What stays when all queries have stopped: contacts with executors, and the looks of each process. */
+  /** What stays when all queries have stopped: contacts with executors, the looks of each process, and pools of threads that are shared. */
   private val Kept = Remembered ++ Set(
     "DriverEndpoint.peers",
     "DriverEndpoint.placements",
     "Placement.tried",
     "timers of kinesis-heartbeat",
-    "timers of kinesis-shard-readers",
-    "threads"
-  )
+    "timers of kinesis-shard-readers"
+  ) ++ Vector(
+    "kinesis-client-closer",
+    "kinesis-heartbeat",
+    "kinesis-reader-reports",
+    "kinesis-shard-readers",
+    "kinesis-timers",
+    "rpc",
+    "rpc-answers",
+    "scheduler"
+  ).map(name => s"threads of $name")
 
   private val MostExecutors    = 4
   private val MostSecondsTwice = 30
