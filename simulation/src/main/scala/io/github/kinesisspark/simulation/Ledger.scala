@@ -84,10 +84,15 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
 
   /** A batch is planned: each shard goes on where it was, none is dropped before it is read to its end and its children are there, and none begins before
     * its parents have ended.
+    *
+    * @param since when the query's run began, by the service's clock
     */
-  def planned(from: String, to: String): Unit = {
+  def planned(from: String, to: String, since: Long): Unit = {
     val (start, end) = (OffsetJson.read(from), OffsetJson.read(to))
-    if (start.streams.isEmpty) this.start = end
+    if (start.streams.isEmpty) {
+      this.start = end
+      beginsAsAsked(end, since)
+    }
     end.shards.foreach { case (key, progress) => beginsInTime(key, progress.firstPosition) }
     val before = start.shards.toMap
     val after  = end.shards.toMap
@@ -101,11 +106,70 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       }
     }
     if (before.nonEmpty && !isRealTime) after.keys.filterNot(before.contains).foreach { key =>
-      shardOf(key).parents.map(ShardKey(key.stream, _)).filter(before.contains).foreach { parent =>
+      parentsOf(key).filter(before.contains).foreach { parent =>
         if (before(parent).position != ShardPosition.ShardEnd)
           fail(s"$key begins before its parent $parent has ended")
       }
     }
+  }
+
+  /** The first batch has all shards that the query's options ask for, or shards that they come from. Each begins where the options say, and a child of
+    * another one at its beginning.
+    */
+  private def beginsAsAsked(end: KinesisOffset, since: Long): Unit = {
+    val firsts = end.shards.map { case (key, progress) =>
+      key -> progress.firstPosition.getOrElse(progress.position)
+    }.toMap
+    all
+      .filter(key => isAskedFor(key) && !isBegun(firsts, key))
+      .foreach(key => fail(s"the first batch has neither $key nor a shard that it comes from"))
+    firsts.foreach { case (key, at) =>
+      val isRight = at match {
+        case ShardPosition.ShardEnd                                              => world.isGone(key)
+        case ShardPosition.TrimHorizon if parentsOf(key).exists(firsts.contains) => true
+        case _                                                                   => isBeginning(key, at, since)
+      }
+      if (!isRight) fail(s"$key begins at $at, with startingPosition ${source.position.getOrElse("left out")}")
+    }
+  }
+
+  private def isAskedFor(key: ShardKey) = !world.isGone(key) && (askedFor(key) match {
+    case Some(ShardPosition.AtTimestamp(time)) => shardOf(key).closedAt.forall(_ > time)
+    case Some(_)                               => true
+    case None                                  => shardOf(key).isOpen
+  })
+
+  /** It, or one that it comes from. */
+  private def isBegun(shards: Map[ShardKey, Any], key: ShardKey): Boolean =
+    shards.contains(key) || parentsOf(key).exists(isBegun(shards, _))
+
+  /** Where the query's options have a shard begin; nothing for LATEST, and for a shard that given positions leave out. */
+  private def askedFor(key: ShardKey): Option[ShardPosition] = source.position.flatMap { text =>
+    val its =
+      if (!text.startsWith("{")) Some(text)
+      else
+        for {
+          ofStream <- s""""${key.stream.name}": \\{([^}]*)""".r.findFirstMatchIn(text)
+          ofShard  <- s""""${key.shardId}": "([^"]+)"""".r.findFirstMatchIn(ofStream.group(1))
+        } yield ofShard.group(1)
+    its.flatMap(ShardPosition.decode(_).toOption)
+  }
+
+  private def isBeginning(key: ShardKey, at: ShardPosition, since: Long) = askedFor(key) match {
+    case Some(ShardPosition.AtTimestamp(time)) => isAtTime(key, at, time, time)
+    case Some(position)                        => at == position
+    // The service gives its time to the second.
+    case None => isAtTime(key, at, since - 1000, world.stream(key.stream.name).now)
+  }
+
+  /** Whether it is a time in between, or the first record since then. */
+  private def isAtTime(key: ShardKey, at: ShardPosition, earliest: Long, latest: Long) = at match {
+    case ShardPosition.AtTimestamp(time)        => earliest <= time && time <= latest
+    case ShardPosition.AtSequenceNumber(number) =>
+      val shard = shardOf(key)
+      val index = shard.indexAbove(BigInt(number.text) - 1)
+      earliestAt(shard, earliest) <= index && index <= latestAt(shard, latest)
+    case _ => false
   }
 
   /** A shard that begins at a time does so with a record that is not too late. One may be given by its number. */
@@ -113,8 +177,8 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     case ShardPosition.AtSequenceNumber(number) if !source.position.exists(_.startsWith("{")) =>
       val shard = shardOf(key)
       val index = shard.indexAbove(BigInt(number.text) - 1)
-      val sure  = shard.records.indexWhere(_.arrived >= timeOf(key))
-      if (sure >= 0 && index > sure) fail(s"$key begins with record $index, and record $sure arrived in time")
+      val sure  = latestAt(shard, timeOf(key))
+      if (index > sure) fail(s"$key begins with record $index, and record $sure arrived in time")
     case _ => ()
   }
 
@@ -135,6 +199,8 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     case ShardPosition.ShardEnd                                   => Int.MaxValue
     case other                                                    => endOf(shardOf(key), other)
   }
+
+  private def parentsOf(key: ShardKey) = shardOf(key).parents.map(ShardKey(key.stream, _))
 
   private def childrenOf(key: ShardKey) =
     world.stream(key.stream.name).all.filter(_.parents.contains(key.shardId)).map(s => ShardKey(key.stream, s.id))
@@ -213,12 +279,18 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   /** A record that arrived before the time may come, as the shard's arrivals go back; none that arrived later may be left out. */
   private def firstAt(key: ShardKey, shard: Kinesis.Shard, time: Long, found: Seq[BigInt]): Int = begun.getOrElse(
     key, {
-      val latest   = shard.records.indexWhere(_.arrived >= time)
-      val sure     = if (latest < 0) shard.records.size else latest
-      val earliest = shard.records.lastIndexWhere(_.arrived < time - world.settings.kinesis.arrivalsBackMillis) + 1
-      found.headOption.fold(sure)(n => shard.records.indexWhere(_.number == n).max(earliest).min(sure))
+      val sure = latestAt(shard, time)
+      found.headOption.fold(sure)(n => shard.records.indexWhere(_.number == n).max(earliestAt(shard, time)).min(sure))
     }
   )
+
+  private def earliestAt(shard: Kinesis.Shard, time: Long) =
+    shard.records.lastIndexWhere(_.arrived < time - world.settings.kinesis.arrivalsBackMillis) + 1
+
+  private def latestAt(shard: Kinesis.Shard, time: Long) = {
+    val index = shard.records.indexWhere(_.arrived >= time)
+    if (index < 0) shard.records.size else index
+  }
 
   /** A batch has run, for the first time or again: it has what its offsets say, always the same, and its tasks' ranges cover it. */
   def ran(batch: Int, from: String, to: String, tasks: Vector[ShardRange], some: Vector[Row]): Unit = {
@@ -280,7 +352,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     // Of a real-time batch, children may come in the same.
     if (isRealTime) add()
     found.keys.foreach { key =>
-      shardOf(key).parents.map(ShardKey(key.stream, _)).foreach { parent =>
+      parentsOf(key).foreach { parent =>
         if (!isLossy && !isRead(parent))
           fail(s"batch $batch has records of $key, whose parent $parent is not read: ${shown(parent)}")
       }

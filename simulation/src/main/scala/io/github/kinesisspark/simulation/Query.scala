@@ -171,11 +171,12 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   private def runOnce(): Unit = {
     now = Phase.Starting
     hasLost = false
+    val since   = world.serviceTime
     var streams = Vector.empty[KinesisRealTimeStream]
     try {
       settings.sources.foreach(s => streams :+= new KinesisRealTimeStream(world.options(s), Host, runtime))
       sources = streams.map(StreamInside.config(_).sourceId)
-      val run = new Run(streams)
+      val run = new Run(streams, since)
       settings.trigger match {
         case Trigger.Continuous(interval) => run.continuously(interval)
         case Trigger.AvailableNow(wait)   =>
@@ -216,8 +217,11 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     override def show(group: String, gauges: Map[String, () => Long]): AutoCloseable = () => ()
   }
 
-  /** One run of the query: the last batch that was logged comes again unless it was committed. */
-  private final class Run(streams: Vector[KinesisRealTimeStream]) {
+  /** One run of the query: the last batch that was logged comes again unless it was committed.
+    *
+    * @param since when it began, by the service's clock
+    */
+  private final class Run(streams: Vector[KinesisRealTimeStream], since: Long) {
     private val checkpoint = ledger.checkpoint
     private var batch      = checkpoint.committed
     private var start      = offsets(batch - 1)
@@ -283,7 +287,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     private def log(end: Vector[Offset]): Unit = {
       write()
       checkpoint.plan(batch, end.map(_.json))
-      for ((source, (from, to)) <- ledger.sources.zip(start.zip(end))) source.planned(from.json, to.json)
+      for ((source, (from, to)) <- ledger.sources.zip(start.zip(end))) source.planned(from.json, to.json, since)
       now = Phase.Logged
       write()
       Query.this.log(s"batch $batch is logged")

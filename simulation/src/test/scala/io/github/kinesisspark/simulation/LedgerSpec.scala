@@ -18,11 +18,11 @@ import io.github.kinesisspark.position._
 class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
 
   /** One shard with four records, of which a query reads, and what was wrong with that. */
-  private class Fixture {
+  private class Fixture(position: String = "TRIM_HORIZON") {
     private val query =
       QuerySettings(
         "one",
-        Vector(SourceSettings(Vector("events"), None, Map.empty)),
+        Vector(SourceSettings(Vector("events"), None, Map("startingPosition" -> position))),
         Trigger.Continuous(None),
         1L << 20,
         None
@@ -58,13 +58,15 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
     )
     def at(position: ShardPosition): ShardProgress = ShardProgress(position)
     val begin: String                              = offset(shard -> ShardProgress(TrimHorizon, Some(TrimHorizon)))
+    val initial: String                            = OffsetJson.write(KinesisOffset.initial)
+    def planned(from: String, to: String): Unit    = source.planned(from, to, World.Epoch)
   }
 
   describe("a query that reads all records once") {
     it("has nothing wrong, and is complete") {
       new Fixture {
-        source.planned(OffsetJson.write(KinesisOffset.initial), begin)
-        source.planned(begin, offset(shard -> at(after(3))))
+        planned(initial, begin)
+        planned(begin, offset(shard -> at(after(3))))
         val all: Vector[Row] = rows(shard, 0, 1, 2, 3)
         source.readBy(Vector(range(TrimHorizon, after(3))), all)
         source.ran(0, begin, offset(shard -> at(after(3))), Vector(range(TrimHorizon, after(3))), all)
@@ -107,26 +109,46 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
       new Fixture {
         stream.split(shard)
         val child: Kinesis.Shard = stream.open.head
-        source.planned(offset(shard -> at(after(2))), offset(shard -> at(after(1))))
-        source.planned(offset(shard -> at(after(2))), offset(child -> at(TrimHorizon)))
-        source.planned(offset(shard -> at(after(2))), offset(shard -> at(ShardEnd), child -> at(TrimHorizon)))
+        planned(offset(shard -> at(after(2))), offset(shard -> at(after(1))))
+        planned(offset(shard -> at(after(2))), offset(child -> at(TrimHorizon)))
+        planned(offset(shard -> at(after(2))), offset(shard -> at(ShardEnd), child -> at(TrimHorizon)))
         wrong should have size 4
         Seq("goes back", "is left out", "begins before").foreach(what => wrong.mkString("\n") should include(what))
       }
     }
 
     it("is a shard that begins later than with the first record since the query's time") {
-      new Fixture {
+      new Fixture(s"AT_TIMESTAMP:${World.Epoch}") {
         private def begunAt(i: Int) =
           offset(
             shard -> ShardProgress(after(3), Some(AtSequenceNumber(SequenceNumber(shard.records(i).number.toString))))
           )
         val time: String = offset(shard -> at(AtTimestamp(shard.records.head.arrived)))
-        source.planned(OffsetJson.write(KinesisOffset.initial), time)
-        source.planned(time, begunAt(0))
+        planned(initial, time)
+        planned(time, begunAt(0))
         wrong shouldBe empty
-        source.planned(time, begunAt(1))
+        planned(time, begunAt(1))
         wrong.loneElement should include("record 0 arrived in time")
+      }
+    }
+
+    it("is a first batch that begins elsewhere than the query's options say, or lacks a shard") {
+      val early = AtTimestamp(World.Epoch - 5000)
+      val late  = AtTimestamp(World.Epoch + 5000)
+      for (
+        (position, right, wrongly) <- Seq(
+          ("TRIM_HORIZON", TrimHorizon, Seq(AtTimestamp(World.Epoch), ShardEnd)),
+          ("LATEST", AtTimestamp(World.Epoch), Seq(TrimHorizon, early, late)),
+          (s"AT_TIMESTAMP:${early.epochMillis}", early, Seq(TrimHorizon, AtTimestamp(World.Epoch))),
+          (s"""{"events": {"${Kinesis.shardId(0)}": "TRIM_HORIZON"}}""", TrimHorizon, Seq(AtTimestamp(World.Epoch)))
+        )
+      ) new Fixture(position) {
+        planned(initial, offset(shard -> at(right)))
+        withClue(position)(wrong shouldBe empty)
+        wrongly.foreach(other => planned(initial, offset(shard -> at(other))))
+        withClue(position)(wrong should have size wrongly.size.toLong)
+        planned(initial, offset())
+        wrong.last should include("has neither")
       }
     }
 
@@ -134,7 +156,7 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
       new Fixture {
         stream.split(shard)
         val child: Kinesis.Shard = stream.put(0, "r4")
-        source.planned(OffsetJson.write(KinesisOffset.initial), begin)
+        planned(initial, begin)
         source.committed(0, rows(shard, 0, 1, 2) ++ rows(child, 0))
         wrong.loneElement should include("is not read")
       }
