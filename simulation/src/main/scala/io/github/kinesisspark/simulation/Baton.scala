@@ -321,7 +321,7 @@ final class Baton(seed: Long, trace: Trace, limits: Baton.Limits = Baton.Limits(
         catch {
           case ended: Ended       => throw ended
           case failure: Throwable =>
-            if (!isOver) process.uncaught(this, failure)
+            if (!isOver) process.ended(name, failure)
             None
         }
       if (isOver) throw new Ended

@@ -66,9 +66,16 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
 
   def log(what: String): Unit = trace.event(baton.now, name, what)
 
-  /** What a thread ended with. */
-  private[simulation] def uncaught(strand: Baton#Strand, failure: Throwable): Unit =
-    log(s"thread ${strand.name} ended with $failure")
+  /** What a thread, or work of a worker, ended with. From the engine's threads and those of RPC it is a failure of the world. */
+  private[simulation] def ended(thread: String, failure: Throwable): Unit = {
+    log(s"$thread: work ended with $failure")
+    failure match {
+      case _: InterruptedException | _: RejectedExecutionException        => ()
+      case _ if thread.startsWith("kinesis-") || thread.startsWith("rpc") =>
+        baton.fail(new SimulationFailure(s"work of $thread in $name ended with $failure", Some(failure)))
+      case _ => ()
+    }
+  }
 
   val runtime: Runtime = {
     val clock: Clock = new Clock {
@@ -166,7 +173,7 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
       work match {
         case Some(work) =>
           try work()
-          catch { case failure: Exception => log(s"$name: work ended with $failure") }
+          catch { case failure: Exception => ended(name, failure) }
           serve()
         case None => Option.unless(isClosed)(Baton.Rest(this, timers.headOption.fold(Never)(_._1._1)))
       }

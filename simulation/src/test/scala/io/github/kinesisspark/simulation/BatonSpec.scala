@@ -105,6 +105,16 @@ class BatonSpec extends AnyFunSpec with Matchers {
       failure.getMessage should (include("one culprit blocks outside of Waits") and include("CountDownLatch"))
     }
 
+    it("fails where work on a thread of the engine ends with an exception") {
+      for (name <- Seq("kinesis-pool", "rpc", "kinesis-thread")) {
+        val its          = new Setting
+        def work(): Unit = throw new IllegalStateException("wrong")
+        if (name == "kinesis-thread") its.one.runtime.workers.start(name)(work())
+        else its.one.runtime.workers.fixed(name, 1).every(1.second)(work())
+        (the[SimulationFailure] thrownBy its.run()).getMessage should include(s"work of $name in one ended with")
+      }
+    }
+
     it("fails where threads wake each other without end and time stands still") {
       val its     = new Setting(limits = Baton.Limits(turnsAtOnce = 1000))
       val monitor = new Object
