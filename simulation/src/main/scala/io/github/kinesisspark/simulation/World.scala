@@ -481,14 +481,18 @@ final class World(val plan: Plan, trace: Trace) {
   private def states = alive.flatMap(_.living).flatMap(_.inside.all).map(stateOf)
   private def phases = alive.flatMap(_.queries.map(_.phase.toString))
 
-  private def strike(strike: Strike): Unit = alive.lift(strike.which % alive.size.max(1)).foreach { application =>
+  /** Where no driver lives, it strikes the service and the network alone. */
+  private def strike(strike: Strike): Unit = {
     import Strike.Kind._
+    val application = alive.lift(strike.which % alive.size.max(1))
+    def executorOf(application: Application): Option[application.Executor] = {
+      val all = application.living
+      Option.when(all.nonEmpty)(all(strike.executor(all.size)))
+    }
     // The driver as often as all executors together.
-    def some     = if (strike.isAtDriver || application.living.isEmpty) application.driver else executor.get.process
-    def executor =
-      Option.when(application.living.nonEmpty)(application.living(strike.executor(application.living.size)))
+    val some = application.map(a => executorOf(a).filterNot(_ => strike.isAtDriver).fold(a.driver)(_.process))
     // None at a driver that begins just now.
-    def query   = application.queries.lift(strike.which % application.queries.size.max(1))
+    def query   = application.flatMap(a => a.queries.lift(strike.which % a.queries.size.max(1)))
     val service = streams(settings.streams(strike.which % settings.streams.size)._1)
     def shard   = service.open(strike.which % service.open.size)
     val length  = strike.length.toNanos
@@ -503,33 +507,34 @@ final class World(val plan: Plan, trace: Trace) {
     trace.event(baton.now, "world", strike.toString)
     coverage.struck(kind, states, phases)
     strike.kind match {
-      case Pause        => some.pause(length)
-      case Suspend      => some.suspend(length)
-      case WallClock    => some.jump(strike.length.toMillis * (if (strike.which % 4 < 2) -1 else 1))
-      case KillExecutor => executor.foreach(application.kill(_))
-      case KillDriver   => application.kill()
-      case JoinExecutor => if (application.living.size < MostExecutors) application.add()
-      case IdleExecutor => application.removeIdle(strike.which)
-      case Exclude      => executor.foreach(application.exclude(_, strike.length))
+      case Pause        => some.foreach(_.pause(length))
+      case Suspend      => some.foreach(_.suspend(length))
+      case WallClock    => some.foreach(_.jump(strike.length.toMillis * (if (strike.which % 4 < 2) -1 else 1)))
+      case KillExecutor => for (a <- application; e <- executorOf(a)) a.kill(e)
+      case KillDriver   => application.foreach(_.kill())
+      case JoinExecutor => application.filter(_.living.size < MostExecutors).foreach(_.add())
+      case IdleExecutor => application.foreach(_.removeIdle(strike.which))
+      case Exclude      => for (a <- application; e <- executorOf(a)) a.exclude(e, strike.length)
       case Decommission =>
-        executor.foreach { leaving =>
-          application.leave(leaving, strike.length)
-          if (strike.which % 4 < 2) application.add()
+        for (a <- application; e <- executorOf(a)) {
+          a.leave(e, strike.length)
+          if (strike.which % 4 < 2) a.add()
         }
-      case SecondDriver => begin()
+      case SecondDriver => application.foreach(_ => begin())
       case RestartQuery => query.foreach(_.restartSoon())
       case StopQuery    =>
-        val going = application.queries.filterNot(_.hasEnded)
+        val going = application.toVector.flatMap(_.queries).filterNot(_.hasEnded)
         if (going.size > 1) going.maxBy(_.of.query.memory).leave()
       case CutOff =>
-        executor.foreach { e =>
-          network.cut(application.driver.name, e.process.name, length)
-          network.cut(e.process.name, application.driver.name, length)
+        for (a <- application; e <- executorOf(a)) {
+          network.cut(a.driver.name, e.process.name, length)
+          network.cut(e.process.name, a.driver.name, length)
         }
-      case CutFromDriver      => executor.foreach(e => network.cut(application.driver.name, e.process.name, length))
-      case CutToDriver        => executor.foreach(e => network.cut(e.process.name, application.driver.name, length))
-      case CutToService       => network.cut(some.name, KinesisClient.Service, length)
-      case CutFromService     => network.cut(KinesisClient.Service, some.name, length)
+      case CutFromDriver =>
+        for (a <- application; e <- executorOf(a)) network.cut(a.driver.name, e.process.name, length)
+      case CutToDriver  => for (a <- application; e <- executorOf(a)) network.cut(e.process.name, a.driver.name, length)
+      case CutToService => some.foreach(p => network.cut(p.name, KinesisClient.Service, length))
+      case CutFromService     => some.foreach(p => network.cut(KinesisClient.Service, p.name, length))
       case LostMessages       => during(network.lost = if (strike.which % 2 == 0) 0.2 else 0.6)(network.lost = 0)
       case LostAnswers        => during(network.lostAnswers = 0.4)(network.lostAnswers = 0)
       case SlowMessages       => during(network.slow = 0.2)(network.slow = 0)
