@@ -222,23 +222,28 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
       TagResourceResponse.builder.build
     }
 
+  /** The records of one call are stored in any order. */
   override def putRecords(request: PutRecordsRequest): CompletableFuture[PutRecordsResponse] = call(request) {
-    val results = request.records.asScala.map { entry =>
-      val result = PutRecordsResultEntry.builder
-      val stored =
-        if (baton.chance(faults.throttled)) None
-        else world.target.put(entry.partitionKey, entry.data.asUtf8String)
-      stored match {
-        case Some((shard, number)) => result.shardId(shard).sequenceNumber(number.toString)
-        case None                  =>
-          result.errorCode("ProvisionedThroughputExceededException").errorMessage("Rate exceeded for shard")
-      }
-      result.build
-    }
+    val entries = request.records.asScala.toVector
+    val order   = entries.indices.map(baton.random.nextInt() -> _).sorted.map(_._2)
+    val results = order.map(place => place -> put(entries(place))).sortBy(_._1).map(_._2)
     PutRecordsResponse.builder
       .records(results.asJava)
       .failedRecordCount(results.count(_.errorCode != null))
       .build
+  }
+
+  private def put(entry: PutRecordsRequestEntry) = {
+    val result = PutRecordsResultEntry.builder
+    val stored =
+      if (baton.chance(faults.throttled)) None
+      else world.target.put(entry.partitionKey, entry.data.asUtf8String)
+    stored match {
+      case Some((shard, number)) => result.shardId(shard).sequenceNumber(number.toString)
+      case None                  =>
+        result.errorCode("ProvisionedThroughputExceededException").errorMessage("Rate exceeded for shard")
+    }
+    result.build
   }
 
   override def subscribeToShard(
