@@ -59,9 +59,12 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   }
 
   /** A query has ended for good. With the last one the application ends, unless the world is about to look at what is left in it. */
-  private[simulation] def ended(): Unit = if (queries.forall(_.hasEnded) && isAlive) {
-    driver.log("ends")
-    baton.after(3.minutes.toNanos)(if (!world.isAtEnd) kill())
+  private[simulation] def ended(): Unit = {
+    world.losesRival()
+    if (queries.forall(_.hasEnded) && isAlive) {
+      driver.log("ends")
+      baton.after(3.minutes.toNanos)(if (!world.isAtEnd) kill())
+    }
   }
 
   private[simulation] def later(time: FiniteDuration)(work: => Unit): Unit =
@@ -158,6 +161,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   def kill(): Unit = if (isAlive) {
     hasStopped = true
     driver.log("is killed")
+    world.losesRival()
     driver.kill()
     living.foreach { executor =>
       baton.after(baton.between(0, 30.seconds.toNanos)) {

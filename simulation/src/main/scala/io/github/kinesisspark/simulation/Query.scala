@@ -138,7 +138,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       ledger.hasEnded = true
       true
     // Another driver or query is the consumer's owner.
-    case Some(cause) => cause.reason == FailureReason.ConsumerTaken && world.hasRivals
+    case Some(cause) => cause.reason == FailureReason.ConsumerTaken && world.hasRivalOf(ledger)
     case None        => false
   }
 

@@ -40,6 +40,7 @@ final class World(val plan: Plan, trace: Trace) {
   private var applications = Vector.empty[Application]
   private var begun        = 0
   private var attempts     = 0L
+  private var rivalUntil   = 0L
   private var isProducing  = true
   private var isEnding     = false
 
@@ -125,8 +126,15 @@ final class World(val plan: Plan, trace: Trace) {
   private[simulation] val isElastic: Boolean =
     plan.strikes.exists(strike => strike.kind == Strike.Kind.JoinExecutor || strike.kind == Strike.Kind.IdleExecutor)
 
-  private[simulation] def hasRivals: Boolean =
+  private def hasRivals: Boolean =
     struck.contains(Strike.Kind.SecondDriver.toString) || struck.contains(Strike.Kind.TakeOver.toString) || begun > 1
+
+  /** Whether another subscriber has a query's consumers, or had them until a minute ago. */
+  private[simulation] def hasRivalOf(ledger: Ledger): Boolean =
+    baton.now < rivalUntil || alive.flatMap(_.queries).count(query => query.of == ledger && !query.hasEnded) > 1
+
+  /** A subscriber is gone, or goes now. */
+  private[simulation] def losesRival(): Unit = rivalUntil = baton.now + 1.minute.toNanos
 
   private[simulation] def options(source: SourceSettings): SourceOptions = SourceOptions.parse(
     Map(
@@ -549,10 +557,12 @@ final class World(val plan: Plan, trace: Trace) {
       case Split            => service.split(shard)
       case Merge            => service.merge(strike.which)
       case EndSubscriptions => streams.values.foreach(_.endSubscriptions(abruptly = strike.which % 2 == 0))
-      case TakeOver         => streams.values.foreach(_.takeOver())
-      case LoseConsumers    => streams.values.foreach(s => s.deregisterAllBut(givenTo(s)))
-      case FailTasks        => during(faults.failedTasks = 0.2)(faults.failedTasks = 0)
-      case SlowTasks        => during(faults.slowRows = 0.02)(faults.slowRows = 0)
+      case TakeOver         =>
+        streams.values.foreach(_.takeOver())
+        losesRival()
+      case LoseConsumers => streams.values.foreach(s => s.deregisterAllBut(givenTo(s)))
+      case FailTasks     => during(faults.failedTasks = 0.2)(faults.failedTasks = 0)
+      case SlowTasks     => during(faults.slowRows = 0.02)(faults.slowRows = 0)
     }
   }
 
