@@ -1,5 +1,6 @@
 package io.github.kinesisspark.aws
 
+import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicReference
 
 import scala.concurrent.duration.FiniteDuration
@@ -26,13 +27,16 @@ import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
   * one is gone      renew                      registered again, with a new ARN
   * the query stops  release, close
   * }}}
+  *
+  * @param registered from here, also those that weren't waited for to the end
   */
 final class FanOutConsumers private (
     opened: KnownStreams,
     choices: Map[StreamRef, ConsumerChoice],
     query: Option[ConsumerOwner.Query],
     meter: ConsumerMeter,
-    claims: ConsumerClaims
+    claims: ConsumerClaims,
+    registered: ConcurrentHashMap.KeySetView[ConsumerArn, java.lang.Boolean]
 ) extends AutoCloseable {
   import FanOutConsumers._
   import KnownStreams.Stream
@@ -104,6 +108,7 @@ final class FanOutConsumers private (
   /** Releases its clients and claims; deregisters nothing. */
   override def close(): Unit = {
     resolved.keys.foreach(forget)
+    registered.forEach(claims.forget(_))
     claimed.foreach(claims.giveBack)
     claimed = Vector.empty
     opened.close()
@@ -208,9 +213,15 @@ object FanOutConsumers {
       query: Option[String],
       clients: KinesisClients
   ): FanOutConsumers = {
-    val meter = new ConsumerMeter
-    val known = KnownStreams.open(streams, options.tags, clients, meter, clients.claims.register)
-    new FanOutConsumers(known, options.consumers, query.map(ConsumerOwner.Query(_)), meter, clients.claims)
+    val meter      = new ConsumerMeter
+    val registered = ConcurrentHashMap.newKeySet[ConsumerArn]
+
+    def register(arn: ConsumerArn): Unit = {
+      registered.add(arn)
+      clients.claims.register(arn)
+    }
+    val known = KnownStreams.open(streams, options.tags, clients, meter, register)
+    new FanOutConsumers(known, options.consumers, query.map(ConsumerOwner.Query(_)), meter, clients.claims, registered)
   }
 
   /** Registers the consumers that are wanted already at `load()`, and doesn't wait until they are ACTIVE.

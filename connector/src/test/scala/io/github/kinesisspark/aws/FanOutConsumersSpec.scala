@@ -23,7 +23,7 @@ import io.github.kinesisspark.config.{
   StreamOptions,
   StreamRef
 }
-import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import io.github.kinesisspark.read.reader.StubKinesis
 
 class FanOutConsumersSpec extends AnyFunSpec with Matchers {
@@ -140,11 +140,15 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  private def consumersAt(service: StubKinesis, streams: StreamArn*) = {
-    val clients = new KinesisClients((_, success) => new KinesisClients.SharedClient(service, success, () => ()))
-    val refs    = streams.map(StreamRef.ByArn(_): StreamRef)
-    val access  = ClientOptions(Some("us-east-1"), None, CredentialsOptions.DefaultChain)
-    val choice  = ConsumerChoice.Registered(Name, RegistrationTime.Lazy, Deregistration.OfRegistered)
+  private def clientsOf(service: StubKinesis) =
+    new KinesisClients((_, success) => new KinesisClients.SharedClient(service, success, () => ()))
+
+  private def consumersAt(service: StubKinesis, streams: StreamArn*) = consumersBy(clientsOf(service), streams: _*)
+
+  private def consumersBy(clients: KinesisClients, streams: StreamArn*) = {
+    val refs   = streams.map(StreamRef.ByArn(_): StreamRef)
+    val access = ClientOptions(Some("us-east-1"), None, CredentialsOptions.DefaultChain)
+    val choice = ConsumerChoice.Registered(Name, RegistrationTime.Lazy, Deregistration.OfRegistered)
     FanOutConsumers.open(
       refs.map(StreamOptions(_, access, None, None)),
       FanOutOptions(refs.map(_ -> choice).toMap, Map.empty),
@@ -207,6 +211,19 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
       interrupted(consumers.resolve())(service.refused.await(1, TimeUnit.MINUTES) shouldBe true)
       consumers.release()
       service.deregistered shouldBe Seq(s"${stream.text}/consumer/$Name:1")
+    }
+
+    it("a consumer that is not ACTIVE yet is not remembered in the driver") {
+      val service   = new Service
+      val clients   = clientsOf(service)
+      val consumers = consumersBy(clients, stream)
+      val arn       = ConsumerArn(s"${stream.text}/consumer/$Name:1")
+      service.areSlow = true
+      interrupted(consumers.resolve())(service.waited.await(1, TimeUnit.MINUTES) shouldBe true)
+      clients.claims.isRegistered(arn) shouldBe true
+      consumers.release()
+      consumers.close()
+      clients.claims.isRegistered(arn) shouldBe false
     }
   }
 }
