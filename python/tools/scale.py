@@ -316,7 +316,7 @@ def drawn(lines: Sequence[dict[str, Any]]) -> Figure:
         axes.set(xscale="log", title=title, xlabel="shards")
         axes.set_ylim(bottom=0)
         axes.grid(visible=True)
-        axes.legend()
+        axes.legend(frameon=False)
     return figure
 
 
