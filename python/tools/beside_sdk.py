@@ -493,6 +493,15 @@ def connector_commit() -> str:
     return "unknown" if found is None else found[1] + found[2]
 
 
+def bench_parser(about: str | None) -> argparse.ArgumentParser:
+    """The arguments of a bench that writes a page: which settings, the file of their lines, and the page."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
+    parser.add_argument("--page", type=Path, help="the page that shows the newest lines beside that file")
+    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
+    return parser
+
+
 def record(line: dict[str, Any], results: Path | None) -> None:
     """Prints a line, and keeps it if there is a file for it."""
     say(line)

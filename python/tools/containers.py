@@ -12,7 +12,6 @@ page whose table shows the newest lines of all such files there.
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import time
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from typing import Any
 
 import marked
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import Setting, connector_commit, filled, machine, newest, record
+from beside_sdk import Setting, bench_parser, connector_commit, filled, machine, newest, record
 from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb
 
 HEAP_MB, OVERHEAD_MB = 1024, 384
@@ -175,11 +174,7 @@ def shown(results: Path) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Measures the settings that are wanted, and writes the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
-    parser.add_argument("--page", type=Path, help="the page whose table shows the newest lines beside that file")
-    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
-    asked = parser.parse_args()
+    asked = bench_parser(__doc__).parse_args()
     for of in CONTAINERS:
         if asked.only in of.name:
             record(measure(of), asked.results)

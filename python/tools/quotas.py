@@ -35,6 +35,7 @@ from beside_sdk import (
     Server,
     Setting,
     bare,
+    bench_parser,
     catch_up,
     connector_commit,
     local_source,
@@ -187,12 +188,9 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measures the settings that are wanted."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = bench_parser(__doc__)
     parser.add_argument("--query", nargs=5, help=argparse.SUPPRESS)
-    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
-    parser.add_argument("--page", type=Path, help="the page whose table shows the newest lines beside that file")
     parser.add_argument("--seconds", type=int, default=SECONDS, help="that a backlog takes as fast as shards allow")
-    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
     asked = parser.parse_args()
     if asked.query:
         query(*asked.query)

@@ -13,7 +13,6 @@ whose tables show the newest lines of all such files there, with docs/pictures/s
 
 from __future__ import annotations
 
-import argparse
 import re
 import subprocess
 import time
@@ -28,7 +27,7 @@ from typing import Any
 import marked
 import picture
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import STREAM, connector_commit, machine, newest, record, rounded, served
+from beside_sdk import STREAM, bench_parser, connector_commit, machine, newest, record, rounded, served
 from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb, jcmd
 from matplotlib.figure import Figure
 from picture import BLUE, RED
@@ -322,11 +321,7 @@ def drawn(lines: Sequence[dict[str, Any]]) -> Figure:
 
 def main() -> None:
     """Measures the settings that are wanted, and writes the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
-    parser.add_argument("--page", type=Path, help="the page whose tables show the newest lines beside that file")
-    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
-    asked = parser.parse_args()
+    asked = bench_parser(__doc__).parse_args()
     for scale in SCALES:
         if asked.only in scale.name:
             record(measure(scale), asked.results)
