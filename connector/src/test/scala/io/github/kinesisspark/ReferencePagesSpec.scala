@@ -58,7 +58,7 @@ private object ReferencePages {
     "maxMillisBehindLatest" -> "Lag: how far the planned end of the shard that is furthest behind is from that shard's newest record, in ms. **The one to watch**: while it grows, the query doesn't keep up.",
     "avgMillisBehindLatest" -> "Mean lag of the shards.",
     "minMillisBehindLatest" -> "Least lag. Far below the greatest: some shards get more records than others.",
-    "millisBehindLatest"    -> "The same as `maxMillisBehindLatest`, by FLIP-128's name. No gauge.",
+    "millisBehindLatest"    -> "The same as `maxMillisBehindLatest`, by FLIP-128's name. Only in the query's progress.",
     "records"               -> "Kinesis records in the planned batch, as far as readers hold them.",
     "bytes"                 -> "Bytes in the planned batch, as far as readers hold them.",
     "shardsOpen"            -> "Shards that are read.",

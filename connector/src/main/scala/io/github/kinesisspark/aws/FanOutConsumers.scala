@@ -28,7 +28,7 @@ import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
   * the query stops  release, close
   * }}}
   *
-  * @param registered from here, also those that weren't waited for to the end
+  * @param registered consumers that were registered from here, also those that nobody waited for until they were ACTIVE
   */
 final class FanOutConsumers private (
     opened: KnownStreams,

@@ -12,7 +12,7 @@ import io.github.kinesisspark.read.reader.{ReaderTotals, ShardCounts}
 private[stream] object SourceDetails {
   val Name = "details"
 
-  /** Progress is kept in event logs; so it names those shards that are furthest behind, first those that have never reported. */
+  /** Spark's event logs keep all progress, so only so many shards are named: first those that have never reported, then those that are furthest behind. */
   private val MostShards = 50
 
   def json(metrics: SourceMetrics): String = {

@@ -20,8 +20,8 @@ import io.github.kinesisspark.read.reader.{ReadCount, ReadersNow, SubscriptionRe
   * @param before       `readers` as of the previous planning
   * @param consumers    calls about consumers, where they are registered
   * @param published    calls of CloudWatch
-  * @param unknown      those of shards that have never reported: by nothing that is known, since they were to be read
-  * @param unplanned    until the first planning, that of all shards: since the source began
+  * @param unknown      lags of shards that have never reported: none at first, and growing since the shard was to be read
+  * @param unplanned    until the first planning, the lag of all shards: growing since the source began
   * @param trigger      the time from one planning to the next that the query's trigger asks for; 0 for the next as soon as possible
   */
 final case class SourceMetrics(
@@ -41,9 +41,10 @@ final case class SourceMetrics(
 
   /** For the query's progress. What gauges leave out: a text, and the lag by FLIP-128's name, which CloudWatch would charge for a second time. */
   def toJava: util.Map[String, String] =
-    (numbers + (SourceDetails.Name -> SourceDetails.json(
-      this
-    )) + ("millisBehindLatest" -> maxLagMillis.toString)).asJava
+    (numbers ++ Seq(
+      SourceDetails.Name   -> SourceDetails.json(this),
+      "millisBehindLatest" -> maxLagMillis.toString
+    )).asJava
 
   /** How far the planned ends of the shards are behind their newest records: that of a shard without answers grows. */
   private lazy val lagMillis = lags.valuesIterator.map(_.millisAt(atNanos)).toVector

@@ -70,7 +70,7 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       behind(emptyStatus(shard(0))) shouldBe empty
     }
 
-    it("as far as others do where it holds nothing: for want of memory, or without an answer yet") {
+    it("as far as others do where it holds nothing, because it waits for memory or for its first answer") {
       def isSilent(status: ReaderStatus) = trigger.holdingNothing(Map(status.shard -> status)).nonEmpty
       val unanswered                     = reading.copy(millisBehind = None, reached = None)
       isSilent(reading.copy(starved = true)) shouldBe true

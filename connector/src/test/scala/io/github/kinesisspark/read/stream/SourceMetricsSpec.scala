@@ -99,7 +99,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
       shown(begun.withoutReaders(shards, None, 1.minute.toNanos)) shouldBe Seq(2, 0, 0)
     }
 
-    it("are gauges of the same names but for the second name of the lag, as they are when they are looked at") {
+    it("are gauges of the same names, without the lag's second name, with the values at the time of the look") {
       var now    = SourceMetrics.none
       val gauges = SourceMetrics.gauges(isFanOut = false, () => now)
       gauges.keySet shouldBe numbers(now) - "millisBehindLatest"
