@@ -94,19 +94,17 @@ private[coordinator] final class ReaderDirectory(
 
   /** Where shards are read, and what has been counted there. */
   def now: ReadersNow = {
-    val own = reported
+    val known   = channel.reports.now
+    val holding = assignments.holding.toVector
+    val others  = known -- holding.map(_.id)
     ReadersNow(
-      own.map { case (executor, reported) => executor -> reported.totals },
+      for (executor <- holding; reported <- known.get(executor.id)) yield executor -> reported.totals,
+      others.valuesIterator.map(_.totals.ended).foldLeft(channel.reports.ofGone)(_ and _),
       assignments.all,
-      own.map { case (_, reported) => reported.counts }
+      known.valuesIterator.map(_.counts).toVector
     )
   }
 
   /** Whether any reader has reported that it has read something. */
-  def hasRead: Boolean = reported.exists { case (_, reported) => reported.totals.reads.reads > 0 }
-
-  private def reported = {
-    val known = channel.reports.now
-    assignments.holding.toVector.flatMap(executor => known.get(executor.id).map(executor -> _))
-  }
+  def hasRead: Boolean = now.totals.reads.reads > 0
 }

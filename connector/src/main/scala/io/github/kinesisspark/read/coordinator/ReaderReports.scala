@@ -16,6 +16,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   private var byExecutor = Map.empty[String, Reported]
   private var changes    = 0L
   private var done       = Map.empty[String, Long]
+  private var gone       = ReaderTotals.none
 
   /** Whether the report was used. A report of changes must follow the last one; otherwise the executor sends one of all readers. */
   def accept(report: ReaderReport): Boolean = synchronized {
@@ -23,6 +24,7 @@ final class ReaderReports(implicit runtime: Runtime) {
     val after  = before.fold(Reported.of(report))(_.and(report))
     val isUsed = after.isDefined
     after.foreach { now =>
+      before.filter(_.pool != now.pool).foreach(countGone)
       byExecutor += report.executorId -> now
       recordApplied(report.executorId, report.applied)
       if (report.hasNews) signal()
@@ -45,6 +47,7 @@ final class ReaderReports(implicit runtime: Runtime) {
   def discard(executor: String, lastDone: Option[Long]): Boolean = synchronized {
     val isLatest = done.get(executor) == lastDone
     if (isLatest) {
+      byExecutor.get(executor).foreach(countGone)
       byExecutor -= executor
       done -= executor
     }
@@ -56,14 +59,21 @@ final class ReaderReports(implicit runtime: Runtime) {
 
   def now: Map[String, Reported] = synchronized(byExecutor)
 
+  /** What readers had done that are no longer in [[now]]. */
+  def ofGone: ReaderTotals = synchronized(gone)
+
   /** Executors that are gone don't come back, and neither do shards that are read to their ends.
     *
     * @param isRead whether a shard is to be read, by any executor
     */
   def keepOnly(executors: Set[String], isRead: ShardKey => Boolean): Unit = synchronized {
-    byExecutor = byExecutor.collect { case (id, reported) if executors(id) => id -> reported.countingOnly(isRead) }
+    val (present, lost) = byExecutor.partition { case (id, _) => executors(id) }
+    lost.valuesIterator.foreach(countGone)
+    byExecutor = present.map { case (id, reported) => id -> reported.countingOnly(isRead) }
     if (!done.keysIterator.forall(executors)) done = done.filter { case (id, _) => executors(id) }
   }
+
+  private def countGone(reported: Reported): Unit = gone = gone.and(reported.totals.ended)
 
   /** Until there are news after those that were seen, but not for longer than that. */
   def await(seen: Long, atMost: FiniteDuration): Unit =

@@ -11,7 +11,7 @@ import io.github.kinesisspark.runtime.Runtime
 
 /** What the subscriptions of one source do in one executor, counted since its readers were opened.
   *
-  * @param onChange called when a shard's subscription has opened or ended; must not block
+  * @param onChange called when a shard's subscription has opened or ended, or its publisher has left; must not block
   */
 final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit = _ => ())(implicit runtime: Runtime) {
 
@@ -74,10 +74,13 @@ final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit =
 
     def received(now: Long): Unit = receivedAt = now
 
-    override def close(): Unit = gauges.synchronized {
-      latest.remove(shard, this)
-      gauges.remove(this)
-      runtime.waits.signal(gauges)
+    override def close(): Unit = {
+      gauges.synchronized {
+        latest.remove(shard, this)
+        gauges.remove(this)
+        runtime.waits.signal(gauges)
+      }
+      onChange(shard)
     }
   }
 }
@@ -105,4 +108,7 @@ final case class SubscriptionReport(
     failed + other.failed,
     longestSilenceMillis.max(other.longestSilenceMillis)
   )
+
+  /** What stays of them when the publishers have left. */
+  def ended: SubscriptionReport = copy(live = 0, waiting = 0, longestSilenceMillis = 0)
 }

@@ -113,20 +113,25 @@ final case class ReaderTotals(
     polling and other.polling,
     (subscriptions ++ other.subscriptions).reduceOption(_ and _)
   )
+
+  /** What stays of them when the readers are gone. */
+  def ended: ReaderTotals = copy(bufferedBytes = 0, subscriptions = subscriptions.map(_.ended))
 }
 
 /** All readers of one source, as last reported to the driver.
   *
   * @param byExecutor what they hold and have done
+  * @param ofOthers   what was done by executors that read no more, or are gone
   * @param homes      where each shard is read
   * @param counted    of shards, by each executor; a shard that has moved is counted in several
   */
 final case class ReadersNow(
     byExecutor: Vector[(ExecutorId, ReaderTotals)],
+    ofOthers: ReaderTotals,
     homes: Map[ShardKey, ExecutorId],
     counted: Vector[Map[ShardKey, ShardCounts]]
 ) {
-  lazy val totals: ReaderTotals = byExecutor.map(_._2).foldLeft(ReaderTotals.none)(_ and _)
+  lazy val totals: ReaderTotals = byExecutor.map(_._2).foldLeft(ofOthers)(_ and _)
 
   private lazy val sums: Map[ShardKey, ShardCounts] = counted
     .filter(_.nonEmpty)
@@ -141,7 +146,7 @@ final case class ReadersNow(
 }
 
 object ReadersNow {
-  val none: ReadersNow = ReadersNow(Vector.empty, Map.empty, Vector.empty)
+  val none: ReadersNow = ReadersNow(Vector.empty, ReaderTotals.none, Map.empty, Vector.empty)
 }
 
 object ReaderTotals {
@@ -155,7 +160,7 @@ object ReaderTotals {
 final case class ReadCount(reads: Long, records: Long, bytes: Long) {
   def and(other: ReadCount): ReadCount = ReadCount(reads + other.reads, records + other.records, bytes + other.bytes)
 
-  /** Never below zero, as an executor that is lost takes its count along. */
+  /** Never below zero: an executor that is lost takes the counts of its shards along. */
   def since(other: ReadCount): ReadCount =
     ReadCount((reads - other.reads).max(0), (records - other.records).max(0), (bytes - other.bytes).max(0))
 

@@ -169,20 +169,27 @@ class ReaderDirectorySpec extends AnyFunSpec with Matchers {
   }
 
   describe("what a directory shows of all readers") {
-    it("adds up the reports of the executors that have shards or are to release them") {
+    it("adds up what executors have done, also those that read no more or are gone") {
       val scene = new Scene
       import scene._
       settle(Set(first))
       directory.hasRead shouldBe false
-      val totals = ReaderTotals.none.copy(reads = ReadCount(reads = 2, records = 3, bytes = 4))
+      val live   = SubscriptionReport(1, 1, resubscriptions = 1, refused = 1, failed = 1, longestSilenceMillis = 9)
+      val totals = ReaderTotals.none.copy(
+        bufferedBytes = 7,
+        reads = ReadCount(reads = 2, records = 3, bytes = 4),
+        subscriptions = Some(live)
+      )
       channel.report(second, applied = 0, number = 1, totals)()
-      directory.hasRead shouldBe false
-      channel.report(first, applied = 0, number = 1, totals)()
       directory.hasRead shouldBe true
-      directory.now.totals.reads shouldBe totals.reads
+      directory.now.totals shouldBe totals.ended
+      channel.report(first, applied = 0, number = 1, totals)()
+      directory.now.totals shouldBe totals.ended.and(totals)
       settle(Set(second), present = Set(first, second))
-      directory.now.totals.reads.records shouldBe 6
+      directory.now.totals shouldBe totals.and(totals)
       directory.now.homes shouldBe Both.map(_ -> second).toMap
+      settle(Set(first), present = Set(first))
+      directory.now.totals shouldBe totals.and(totals.ended)
     }
   }
 }

@@ -67,6 +67,19 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
       records(reports) shouldBe Map(shard(0) -> 4)
     }
 
+    it("leave what was done by readers that are gone") {
+      val reports = new ReaderReports
+      def read(n: Long) = ReaderTotals.none.copy(bufferedBytes = 7, rereadRecords = n)
+      reports.accept(report(1, isOfAllReaders = true)().copy(totals = read(1)))
+      reports.accept(report(1, isOfAllReaders = true, pool = 2)().copy(totals = read(2)))
+      reports.ofGone shouldBe read(1).ended
+      reports.discard("1", reports.lastDone("1")) shouldBe true
+      reports.ofGone shouldBe read(3).ended
+      reports.accept(report(1, isOfAllReaders = true, pool = 3)().copy(totals = read(4)))
+      reports.keepOnly(Set.empty, isRead = _ => true)
+      reports.ofGone shouldBe read(7).ended
+    }
+
     it("grow older") {
       val reports = new ReaderReports
       reports.accept(report(1, isOfAllReaders = true)(status(0, 4)))

@@ -136,6 +136,7 @@ class SourceMetricsSpec extends AnyFunSpec with Matchers {
           one -> ReaderTotals.none.copy(bufferedBytes = 5, subscriptions = Some(SubscriptionReport(1, 0, 0, 3, 0, 0))),
           two -> ReaderTotals.none
         ),
+        ReaderTotals.none,
         Map(shard(0) -> one, shard(1) -> two),
         Vector(
           Map(shard(0) -> ShardCounts(3, 0, isSubscribed = Some(true)), shard(1) -> ShardCounts(0, 7)),
