@@ -80,7 +80,7 @@ endif
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help setup lock package reproducible golden publish-local check test test-all suite-seconds chaos fuzz simulate vectors test-versions test-aws test-aws-clean \
-  lint format demo bench bench-beside-sdk bench-quotas bench-scale bench-containers bench-beside-kafka bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
+  lint format demo bench bench-beside-sdk bench-first-record bench-quotas bench-scale bench-containers bench-beside-kafka bench-latency bench-micro-batches bench-peers docs reference pictures notebook audit release-files release-central release-dry-run clean \
   jars wheel classes scala benchmarks ruff mypy pytest-check pytest-chaos pytest-cluster pytest-session pytest-slow pytest-partitions concurrency try-step
 
 help: ## list these commands
@@ -388,6 +388,9 @@ bench-beside-sdk: $(VENV)/.wheel ## a catch-up and a sink of PySpark beside the 
 	./sbt -C benchmarks bare/classPathFile
 	$(BIN)/python python/tools/beside_sdk.py --results $(basename $(BENCH_RESULTS))-beside-sdk.jsonl $(ONLY)
 	$(BIN)/python python/tools/beside_sdk_page.py benchmarks/results docs/evidence/performance.md
+
+bench-first-record: $(VENV)/.wheel ## how long a query takes from its start to its first records: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=polling for some
+	$(BIN)/python python/tools/first_record.py --results $(basename $(BENCH_RESULTS))-first-record.jsonl --page docs/evidence/performance.md $(ONLY)
 
 bench-quotas: $(VENV)/.wheel ## what a query reads of what shards allow, alone and beside other pollers: JSON lines, benchmarks/results and docs/evidence/performance.md; ONLY=fan-out for some
 	./sbt -C benchmarks bare/classPathFile

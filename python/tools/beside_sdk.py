@@ -318,6 +318,18 @@ class Progress:
             ended = self._query.exception() or "it was stopped"
             raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {ended}")
 
+    def wait_for_first(self) -> None:
+        """Until a batch with records has ended.
+
+        Raises:
+            RuntimeError: if the query ends before that.
+        """
+        while self._rows == 0:
+            if not self._query.isActive:
+                raise RuntimeError(f"The query has read nothing: {self._query.exception() or 'it was stopped'}")
+            time.sleep(LOOK_S)
+            self._look()
+
     def _look(self) -> None:
         # `recentProgress` would have all of them written and read again each time.
         recent = self._query._jsq.recentProgress()  # noqa: SLF001
