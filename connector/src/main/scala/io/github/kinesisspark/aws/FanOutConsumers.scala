@@ -46,17 +46,27 @@ final class FanOutConsumers private (
   private var resolved = Map.empty[StreamArn, ConsumerArn]
   private var left     = Set.empty[StreamArn]
 
-  /** The consumer of each stream, ACTIVE. Registers those that are to be registered and don't exist.
+  /** The consumer of each stream, ACTIVE, for this query alone. Registers those that are to be registered and don't exist.
     *
-    * @throws KinesisException `KINESIS_CONSUMER_IN_USE` where another query of this JVM reads through one of them,
-    *                          `KINESIS_CONSUMER_MISMATCH` where an ARN was given that is another stream's,
-    *                          `KINESIS_NOT_FOUND` where a consumer was given that isn't there, and all of [[ConsumerDirectory.ready]]
+    * @throws KinesisException `KINESIS_CONSUMER_IN_USE` where another query of this JVM reads through one of them, and as [[find]]
     */
   def resolve(): Map[StreamArn, ConsumerArn] = {
     opened.streams.foreach(claim)
+    find()
+  }
+
+  /** The same, whoever else reads through them.
+    *
+    * @throws KinesisException `KINESIS_CONSUMER_MISMATCH` where an ARN was given that is another stream's,
+    *                          `KINESIS_NOT_FOUND` where a consumer was given that isn't there, and all of [[ConsumerDirectory.ready]]
+    */
+  def find(): Map[StreamArn, ConsumerArn] = {
     opened.streams.foreach(stream => resolved += stream.arn -> consumerOf(stream))
     resolved
   }
+
+  /** Streams of which a query of this JVM reads through the consumer. */
+  def taken: Vector[StreamArn] = opened.streams.filter(stream => claims.isTaken(claimOf(stream))).map(_.arn)
 
   /** After SubscribeToShard found something gone: the stream's consumer as it is now. The same ARN as before means that it
     * isn't the consumer that is gone; another means that it was deregistered by others, and is registered again.
@@ -116,8 +126,10 @@ final class FanOutConsumers private (
 
   private def choiceOf(stream: Stream): ConsumerChoice = choices(stream.ref)
 
+  private def claimOf(stream: Stream) = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(choiceOf(stream)))
+
   private def claim(stream: Stream): Unit = {
-    val own = ConsumerClaims.Claim(stream.endpoint, stream.arn, nameOf(choiceOf(stream)))
+    val own = claimOf(stream)
     if (!claimed.contains(own)) {
       claims.take(own)
       claimed :+= own

@@ -2,7 +2,7 @@ package io.github.kinesisspark.config
 
 import java.time.Instant
 
-import io.github.kinesisspark.position.{ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{CompleteTo, ShardPosition, StreamArn}
 
 import scala.concurrent.duration._
 
@@ -209,12 +209,12 @@ object StartingPosition {
     *
     * @param stream        which it is about, where that was said
     * @param createdMillis when that stream was created, where that was said: another one may have the same name
-    * @param completeTo    all that arrived before comes before these places, in ms by the service's clock, where that was said
+    * @param completeTo    what comes before these places, where that was said
     */
   final case class Shards(
       stream: Option[StreamArn],
       createdMillis: Option[Long],
       shards: Map[String, ShardPosition],
-      completeTo: Option[Long] = None
+      completeTo: Option[CompleteTo] = None
   ) extends StartingPosition
 }

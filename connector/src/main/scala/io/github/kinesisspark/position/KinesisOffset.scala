@@ -57,13 +57,20 @@ object KinesisOffset {
 
 /** @param createdMillis when the stream was created: another stream of the same name has the same ARN and another time
   * @param shards        by id
-  * @param completeTo    all that arrived before is read, in ms by the service's clock; nothing where that isn't known
+  * @param completeTo    nothing where that isn't known
   */
 final case class StreamOffset(
     createdMillis: Long,
     shards: SortedMap[String, ShardProgress],
-    completeTo: Option[Long] = None
+    completeTo: Option[CompleteTo] = None
 )
+
+/** All that arrived before a time is read.
+  *
+  * @param millis         by the service's clock
+  * @param retentionHours of the stream then, where that was said: a longer one, set later, doesn't bring back what was gone
+  */
+final case class CompleteTo(millis: Long, retentionHours: Option[Long])
 
 object StreamOffset {
   val noShards: SortedMap[String, ShardProgress] = TreeMap.empty

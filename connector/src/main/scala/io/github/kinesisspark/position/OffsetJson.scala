@@ -5,7 +5,7 @@ import scala.util.control.NonFatal
 /** The offset's text in Spark's offset log.
   *
   * {{{
-  * {"version":1,"streams":{"arn:aws:kinesis:...":{"created":1700000000000,"completeTo":1700000500000,"shards":{
+  * {"version":1,"streams":{"arn:aws:kinesis:...":{"created":1700000000000,"completeTo":1700000500000,"retentionHours":24,"shards":{
   *    "shardId-000000000000":"4959...",                                   read up to this record
   *    "shardId-000000000001":{"from":"TRIM_HORIZON","to":"4959..."}}}}}   begins in this batch, at "from"
   * }}}
@@ -26,7 +26,10 @@ object OffsetJson {
     val streams = offset.streams.toSeq.sortBy(_._1.text).map { case (arn, stream) =>
       val common   = commonEntry(stream)
       val shards   = stream.shards.toSeq.map { case (id, progress) => id -> writeProgress(progress, common) }
-      val complete = stream.completeTo.map(to => "completeTo" -> ujson.Num(to.toDouble))
+      val complete = stream.completeTo.toSeq.flatMap { to =>
+        ("completeTo" -> ujson.Num(to.millis.toDouble)) +:
+          to.retentionHours.map(hours => "retentionHours" -> ujson.Num(hours.toDouble)).toSeq
+      }
       val from     = common.map(at => "from" -> ujson.Str(ShardPosition.encode(at)))
       arn.text -> ujson.Obj.from(
         Seq("created" -> ujson.Num(stream.createdMillis.toDouble)) ++ complete ++ from ++ Seq(
@@ -74,7 +77,7 @@ object OffsetJson {
         val common = stream.obj.get("from").map(from => position("from", from.str))
         val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress, common) }
         StreamArn(arn) -> StreamOffset(stream("created").num.toLong, shards)
-          .copy(completeTo = stream.obj.get("completeTo").map(_.num.toLong))
+          .copy(completeTo = number(stream, "completeTo").map(CompleteTo(_, number(stream, "retentionHours"))))
       }.toMap)
     catch {
       case e: OffsetException => throw e
@@ -84,6 +87,8 @@ object OffsetJson {
             s"or ${OffsetException.NewCheckpoint}."
         )
     }
+
+  private def number(stream: ujson.Value, name: String) = stream.obj.get(name).map(_.num.toLong)
 
   private def readProgress(id: String, value: ujson.Value, common: Option[ShardPosition]): ShardProgress = value match {
     case ujson.Str(to)                    => ShardProgress(position(id, to))

@@ -28,11 +28,11 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with AfterNumbers with Sca
               shardId(2) -> ShardProgress(ShardEnd),
               shardId(3) -> ShardProgress(AtTimestamp(1700000000000L))
             )
-          ).copy(completeTo = Some(1700000500000L))
+          ).copy(completeTo = Some(CompleteTo(1700000500000L, Some(24))))
         )
       )
       OffsetJson.write(offset) shouldBe
-        """{"version":1,"streams":{"arn:aws:kinesis:us-east-1:000000000000:stream/events":{"created":1700000000123,"completeTo":1700000500000,"shards":{""" +
+        """{"version":1,"streams":{"arn:aws:kinesis:us-east-1:000000000000:stream/events":{"created":1700000000123,"completeTo":1700000500000,"retentionHours":24,"shards":{""" +
         """"shardId-000000000000":"4959","shardId-000000000001":{"from":"TRIM_HORIZON","to":"4960"},""" +
         """"shardId-000000000002":"SHARD_END","shardId-000000000003":"AT_TIMESTAMP:1700000000000"}}}}"""
     }

@@ -19,7 +19,7 @@ object OffsetText extends Target {
 
   private[fuzz] val offset =
     """{"version":1,"streams":{"arn:aws:kinesis:eu-west-1:123456789012:stream/orders":{"created":1700000000000,""" +
-      """"completeTo":1700000500000,"shards":{"shardId-000000000000":"49590338271490256608559692538361571095921575989136588898",""" +
+      """"completeTo":1700000500000,"retentionHours":24,"shards":{"shardId-000000000000":"49590338271490256608559692538361571095921575989136588898",""" +
       """"shardId-000000000001":{"from":"TRIM_HORIZON","to":"AT_TIMESTAMP:1700000000000"},"shardId-000000000002":"SHARD_END"}}}}"""
 
   private val damaged = """{"version":2,"streams":[{"a":null,"b":1e99}]}"""

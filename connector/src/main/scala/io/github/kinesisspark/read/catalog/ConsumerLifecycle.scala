@@ -42,20 +42,31 @@ object ConsumerLifecycle {
   def begin(options: SourceOptions, clients: KinesisClients): Unit =
     options.fanOut.foreach(FanOutConsumers.begin(options.streams, _, clients))
 
-  /** How the tasks of a batch read get their records. Nobody reports the end of a batch read, so the consumer stays. */
+  /** How the tasks of a batch read get their records: by polling where a query of this driver reads through one of the consumers, as they would take its
+    * shards from it. Nobody reports the end of a batch read, so the consumer stays.
+    */
   def ofBatch(options: SourceOptions, clients: KinesisClients): ResolvedPublisher = options.fanOut match {
     case None         => ResolvedPublisher.Polling
     case Some(fanOut) =>
       val consumers = FanOutConsumers.open(options.streams, fanOut, query = None, clients)
       try {
-        val resolved = consumers.resolve()
-        consumers.leftBehind.foreach(arn =>
-          log.warn(
-            s"Stream consumer ${arn.name} stays registered after a batch read and is charged for: $arn. " +
-              s"Remove it with StreamConsumers.deregister('${arn.name}')."
+        val taken = consumers.taken
+        if (taken.isEmpty) {
+          val found = consumers.find()
+          consumers.leftBehind.foreach(arn =>
+            log.warn(
+              s"Stream consumer ${arn.name} stays registered after a batch read and is charged for: $arn. " +
+                s"Remove it with StreamConsumers.deregister('${arn.name}')."
+            )
           )
-        )
-        ResolvedPublisher.FanOut(resolved)
+          ResolvedPublisher.FanOut(found)
+        } else {
+          log.warn(
+            s"A batch read polls, as a query of this application reads ${taken.mkString(", ")} through the consumer that its options name. " +
+              "Give it another, by efo.consumerName (or efo.consumerArn.<stream>), if it is to read by fan-out."
+          )
+          ResolvedPublisher.Polling
+        }
       } finally consumers.close()
   }
 

@@ -5,7 +5,7 @@ import java.time.Instant
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{CompleteTo, KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.{Parallel, ShardCatalog}
 import io.github.kinesisspark.read.plan.{Completeness, PlanningState}
 import io.github.kinesisspark.read.reader.DataLoss
@@ -36,43 +36,45 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
       gap              <- gap(stream, to)
     } {
       val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
-      val past    = s"past the stream's retention of ${catalog.retention(stream).toHours} hours"
-      evidence(stream, gap, from) match {
-        case Some(evidence) =>
-          report(s"$records are $past; that there were any is likely, as $evidence", "the oldest that are left")
-        case None =>
-          log.warn(
-            s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; continuing with the " +
-              "oldest that are left"
-          )
-      }
+      val hours   = Completeness.shortest(to, catalog.retention(stream)).toHours
+      val past    = s"past the stream's retention of $hours hours${if (hours < catalog.retention(stream).toHours) ", which was raised later" else ""}"
+      val oldest  = oldestOf(stream, from)
+      val likely  = oldest.collect { case (id, Some(arrival)) if gap.isLikelyLoss(arrival) => s"$id has one of $arrival" }
+      val more    = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
+      if (likely.nonEmpty)
+        report(
+          s"$records are $past; that there were any is likely, as ${(likely.take(MostNamed) ++ more).mkString(", ")}",
+          "the oldest that are left"
+        )
+      else if (oldest.isEmpty || !oldest.forall(_._2.exists(gap.isCovered)))
+        log.warn(
+          s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; continuing with the " +
+            "oldest that are left"
+        )
     }
   }
 
-  /** What speaks for records in a gap, in words: shards of the offset whose oldest record came soon after it. Nothing proves it. */
-  private def evidence(arn: StreamArn, gap: Completeness.Gap, from: KinesisOffset): Option[String] = {
+  /** When the oldest record arrived that is left of each shard that the offset has not read to its end. */
+  private def oldestOf(arn: StreamArn, from: KinesisOffset): Vector[(String, Option[Instant])] = {
     val unread = from.streams(arn).shards.collect { case (id, at) if !at.isAtEnd => id }
-    val shards = unread.filter(catalog.lineage(arn).has).toVector.sorted
     val ends   = catalog.ends()
-    val oldest = Parallel.map(shards) { id =>
-      try ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon)
-      // It has gone past retention since it was listed.
-      catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
+    Parallel.map(unread.filter(catalog.lineage(arn).has).toVector.sorted) { id =>
+      val first =
+        try ends.first(ShardKey(arn, id), ShardPosition.TrimHorizon)
+        // It has gone past retention since it was listed.
+        catch { case e: KinesisException if e.reason == FailureReason.NotFound => None }
+      id -> first.map(record => Instant.ofEpochMilli(record.arrivalMillis))
     }
-    val likely = for {
-      (id, record) <- shards.zip(oldest)
-      arrival      <- record.map(r => Instant.ofEpochMilli(r.arrivalMillis)) if gap.isLikelyLoss(arrival)
-    } yield s"$id has one of $arrival"
-    val more = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
-    Option.when(likely.nonEmpty)((likely.take(MostNamed) ++ more).mkString(", "))
   }
 
   /** Shards that were not read to their end and that are gone. Reported once, however many plannings find them before a batch leaves them out.
     *
-    * @throws io.github.kinesisspark.aws.KinesisException if there are any and `failOnDataLoss`
+    * @throws io.github.kinesisspark.position.OffsetException if they are gone because the stream was created anew
+    * @throws io.github.kinesisspark.aws.KinesisException     if there are any and `failOnDataLoss`
     */
   def reportShards(planning: PlanningState): Unit = {
     val lost                   = planning.pastRetention.filterNot(lostShards)
+    lost.map(_.stream).distinct.foreach(catalog.checkIsSame)
     def named(shard: ShardKey) =
       // One that came and went between two listings was to be read from its beginning.
       s"$shard (from ${ShardPosition.encode(planning.reading.getOrElse(shard, ShardPosition.TrimHorizon))} to its end)"
@@ -97,14 +99,14 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   ): KinesisOffset = {
     // What comes before the time that a query begins at is not wanted.
     def begun(shard: ShardKey, at: ShardPosition) = Some(at).collect {
-      case ShardPosition.AtTimestamp(time) if gap(shard.stream, time).isEmpty => time
+      case ShardPosition.AtTimestamp(time) if gap(shard.stream, CompleteTo(time, None)).isEmpty => time
     }
     val reported = for {
       (shard, at) <- reading.iterator
       time        <- read(shard, at).orElse(begun(shard, at))
     } yield shard -> time
     known = known.after(reported.toMap, end)
-    known.recordIn(end)
+    known.recordIn(end, catalog.retention(_).toHours)
   }
 
   /** Whether to plan a batch without records: the time in the last offset is old. */
@@ -119,11 +121,11 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   private def aging(offset: KinesisOffset): Set[StreamArn] =
     offset.streams.iterator.collect {
       case (arn, stream)
-          if stream.completeTo.exists(Completeness.isAging(_, catalog.now(arn), catalog.retention(arn))) =>
+          if stream.completeTo.exists(to => Completeness.isAging(to.millis, catalog.now(arn), catalog.retention(arn))) =>
         arn
     }.toSet
 
-  private def gap(stream: StreamArn, completeTo: Long) =
+  private def gap(stream: StreamArn, completeTo: CompleteTo) =
     Completeness.gap(completeTo, catalog.now(stream), catalog.retention(stream))
 
   /** @param rest what the query continues with */

@@ -251,5 +251,5 @@ private object MicroBatchMode {
 
   private val LeftOut =
     "The query leaves offsets of batches out of its log (asyncProgressTrackingEnabled is true, and asyncProgressTrackingCheckpointIntervalMs is above 0). " +
-      "After a restart, shards that came or ended in between could not be read exactly. Set the interval to 0, or leave both options out."
+      "After a restart, shards that came or ended in between could not be read exactly. Leave both options out. With an interval of 0 the query runs, but not exactly once."
 }

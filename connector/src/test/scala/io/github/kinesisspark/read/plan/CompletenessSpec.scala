@@ -17,10 +17,10 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
 
   private def offset(completeTo: Option[Long], shards: Int*) = {
     val progress = shards.map(n => shardId(n) -> ShardProgress(ShardPosition.TrimHorizon))
-    KinesisOffset(Map(stream -> StreamOffset(1L, progress).copy(completeTo = completeTo)))
+    KinesisOffset(Map(stream -> StreamOffset(1L, progress).copy(completeTo = completeTo.map(CompleteTo(_, None)))))
   }
 
-  private def recorded(known: Completeness, end: KinesisOffset) = known.recordIn(end).streams(stream).completeTo
+  private def recorded(known: Completeness, end: KinesisOffset) = known.recordIn(end, _ => 24).streams(stream).completeTo.map(_.millis)
 
   describe("the time up to which a stream is complete") {
     it("is the earliest time of its shards, whenever each was reported") {
@@ -56,9 +56,29 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
 
   describe("retention") {
     it("leaves a gap if it does not reach back to the time of completeness") {
-      Completeness.gap(completeTo = 1000L, now = 61000L, retention = 1.minute) shouldBe None
-      Completeness.gap(completeTo = 1000L, now = 61001L, retention = 1.minute) shouldBe
+      Completeness.gap(CompleteTo(1000L, None), now = 61000L, retention = 1.minute) shouldBe None
+      Completeness.gap(CompleteTo(1000L, None), now = 61001L, retention = 1.minute) shouldBe
         Some(Completeness.Gap(Instant.ofEpochMilli(1000L), Instant.ofEpochMilli(1001L)))
+    }
+
+    it("leaves the gap of the shorter one where it was raised or lowered since") {
+      def gap(before: Long, now: FiniteDuration) =
+        Completeness.gap(CompleteTo(0L, Some(before)), now = 30.hours.toMillis, retention = now).map(_.until)
+      gap(before = 24, now = 168.hours) shouldBe Some(Instant.ofEpochMilli(6.hours.toMillis))
+      gap(before = 168, now = 24.hours) shouldBe Some(Instant.ofEpochMilli(6.hours.toMillis))
+      gap(before = 168, now = 168.hours) shouldBe None
+    }
+
+    it("is stored with the time") {
+      Completeness().recordIn(offset(Some(7L)), _ => 24).streams(stream).completeTo shouldBe Some(CompleteTo(7L, Some(24)))
+    }
+
+    it("has taken nothing from a shard with a record of before the gap") {
+      val gap = Completeness.Gap(Instant.ofEpochMilli(1000), Instant.ofEpochMilli(4000))
+      for ((oldest, isCovered) <- Seq(999 -> true, 1000 -> true, 1001 -> false)) {
+        gap.isCovered(Instant.ofEpochMilli(oldest.toLong)) shouldBe isCovered
+        gap.isLikelyLoss(Instant.ofEpochMilli(oldest.toLong)) shouldBe !isCovered
+      }
     }
 
     it(

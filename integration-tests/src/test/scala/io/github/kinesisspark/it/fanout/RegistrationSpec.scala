@@ -4,7 +4,9 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.aws.{AwsCall, KinesisException}
-import io.github.kinesisspark.config.FanOutOptions
+import io.github.kinesisspark.config.{FanOutOptions, SourceOptions}
+import io.github.kinesisspark.read.catalog.ConsumerLifecycle
+import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.testkit.{FaultEffect, FaultRule, KinesisServer, Occurrence}
 import io.github.kinesisspark.testkit.model.ConsumerDelays
 
@@ -263,6 +265,27 @@ final class RegistrationSpec extends AnyFunSpec with Matchers {
           first.close()
           world.resolve(stream)(app) shouldBe arn
         } finally Seq(first, again).foreach(_.close())
+      }
+    }
+  }
+
+  describe("a batch read") {
+    it("keeps no consumer from others, and polls while a query reads through its own") {
+      in(new ConsumerWorld) { world =>
+        val stream  = world.newStream()
+        val options = SourceOptions.parse(world.options(stream)(app))
+        // The second begins while the first waits for its consumer.
+        var second = Option.empty[ResolvedPublisher]
+        world.meanwhile = () => second = Some(ConsumerLifecycle.ofBatch(options, world.clients))
+        val first = ConsumerLifecycle.ofBatch(options, world.clients)
+        first shouldBe a[ResolvedPublisher.FanOut]
+        second shouldBe Some(first)
+        val query = world.open(stream)(app)
+        try {
+          ResolvedPublisher.FanOut(query.resolve()) shouldBe first
+          ConsumerLifecycle.ofBatch(options, world.clients) shouldBe ResolvedPublisher.Polling
+        } finally query.close()
+        ConsumerLifecycle.ofBatch(options, world.clients) shouldBe first
       }
     }
   }

@@ -190,6 +190,9 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
   /** Not the default, so that the query learns of the clock's moves, which it does by listing. */
   private val often = "shardDiscoveryInterval" -> "500ms"
 
+  private def raiseRetention(stream: TestStream, hours: Int): Unit =
+    stream.service.call(_.increaseStreamRetentionPeriod(r => r.streamName(stream.name).retentionPeriodHours(hours))): Unit
+
   /** What a query has read before it was stopped. */
   private def readAndStop(stream: TestStream, at: Path, log: BatchLog): Seq[String] = {
     val first = put(stream, "first", 20)
@@ -256,6 +259,34 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       failureOf(start(stream, at)).getMessage should (include("KINESIS_DATA_LOSS") and include("retention of 24 hours"))
     }
 
+    it("fail the query also where the retention was raised after they had gone") {
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      readAndStop(stream, at, log): Unit
+      put(stream, "lost", 20)
+      clock.advance(Duration.ofHours(26))
+      put(stream, "late", 20)
+      clock.advance(Duration.ofHours(22))
+      raiseRetention(stream, hours = 168)
+      failureOf(start(stream, at)).getMessage should
+        (include("KINESIS_DATA_LOSS") and include("retention of 24 hours, which was raised later"))
+    }
+
+    it("are none where the retention was raised before, however long the query was stopped after that") {
+      val stream = newStream(shards = 2)
+      val at     = checkpoint()
+      val log    = new BatchLog
+      val first  = readAndStop(stream, at, log)
+      raiseRetention(stream, hours = 168)
+      val second    = put(stream, "second", 20)
+      clock.advance(Duration.ofHours(48))
+      val (_, said) = withLogs {
+        running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ second).sorted))
+      }
+      said should not include "retention"
+    }
+
     it("are none if the query was stopped for less time, or ran for longer on an idle stream") {
       val stream = newStream(shards = 2)
       val at     = checkpoint()
@@ -294,7 +325,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
     def complete(query: StreamingQuery): Long = {
       val progress = query.lastProgress
       progress should not be null
-      val times = OffsetJson.read(progress.sources.head.endOffset).streams.values.flatMap(_.completeTo)
+      val times = OffsetJson.read(progress.sources.head.endOffset).streams.values.flatMap(_.completeTo.map(_.millis))
       times should have size 1
       times.head
     }
@@ -522,6 +553,30 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
         failureOf(query).getMessage should include(stream.name)
         log.texts should not contain "of another stream"
       }
+    }
+
+    it("fails the running query as what it is also where the new stream has none of its shards") {
+      val stream = newStream(shards = 1)
+      val log    = new BatchLog
+      put(stream, "past", 10)
+      split(stream, 0)
+      clock.advance(Duration.ofHours(49))
+      eventually(stream.shards() should have size 2)
+      val released = new CountDownLatch(1)
+      put(stream, "x", 10): Unit
+      val query = start(load(stream, often), checkpoint(), Trigger.ProcessingTime(0)) { (batch, id) =>
+        log.add(batch, id)
+        if (log.rows.nonEmpty) released.await()
+      }
+      try {
+        eventually(log.rows.size shouldBe 10)
+        kinesis.streams.deleteStream(stream.name)
+        clock.advance(Duration.ofSeconds(5))
+        kinesis.streams.createStream(stream.name, 1)
+        kinesis.streams.put(stream.name, "key", "of another stream")
+      } finally released.countDown()
+      failureOf(query).getMessage should (include(stream.name) and include("was deleted and created again"))
+      log.texts should not contain "of another stream"
     }
 
     it("fails the restarted query with its name, also if a new stream has it, which is not read") {
