@@ -19,12 +19,17 @@ object ReadToTip {
   /** Blocks.
     *
     * @param positions up to which the shards are read
+    * @param readTo    all that arrived in a shard up to then comes before its position, in ms by the service's clock, if known
     * @return nothing where a call has failed
     */
-  def isSo(catalog: ShardCatalog, positions: Map[ShardKey, ShardPosition]): Option[Boolean] = {
+  def isSo(
+      catalog: ShardCatalog,
+      positions: Map[ShardKey, ShardPosition],
+      readTo: (ShardKey, ShardPosition) => Option[Long]
+  ): Option[Boolean] = {
     import catalog.clients.runtime
     val looks = catalog.ends(Some(Patience))
-    def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at) }.forall(identity)
+    def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at, readTo(shard, at)) }.forall(identity)
     try
       Some(isNow && {
         runtime.waits.sleep(ShardProbes.BetweenCalls)

@@ -74,9 +74,13 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
       }
     }
 
-  /** Whether nothing is there from a position on, by one answer of the service: neither a record nor the shard's end. */
-  def isTip(shard: ShardKey, from: ShardPosition): Boolean = {
-    val probe = probes(shard.stream).at(shard, from, 1, confirms = false)
+  /** Whether nothing is there from a position on, by one answer of the service: neither a record nor the shard's end.
+    *
+    * @param readTo all that arrived up to then comes before the position, in ms by the service's clock, if known
+    */
+  def isTip(shard: ShardKey, from: ShardPosition, readTo: Option[Long]): Boolean = {
+    val looks = probes(shard.stream)
+    val probe = readTo.fold(looks.at(shard, from, 1, confirms = false))(looks.since(_, shard, from, FewRecords))
     probe.records.isEmpty && !probe.isEnd
   }
 
@@ -112,7 +116,7 @@ object ShardEnds {
   /** For one look: at most 10 MB, of which a shard gives 2 MB a second. */
   private val MostRecords = 1000
 
-  /** For a look halfway, most of which are far from the tip. */
+  /** For a look of which most see none, or are far from the tip. */
   private val FewRecords = 100
 
   /** Whether a time is in the future for sure.

@@ -46,23 +46,33 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
     * @throws KinesisException of the fault's class
     */
   def at(shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = true): Probe =
-    read(shard, position, None, most, confirms)
+    read(shard, position, position, None, most, confirms)
+
+  /** The same of a position before which all is that arrived up to a time. The way from there to the tip may take hundreds of calls in a shard that was idle
+    * for a day, as each scans minutes of it. So the look begins at that time, and leaves out what comes before the position.
+    *
+    * @param readTo in ms by the service's clock
+    */
+  def since(readTo: Long, shard: ShardKey, position: ShardPosition, most: Int): Probe =
+    read(shard, position, laterThan(position, readTo - OutOfOrder.toMillis), None, most, confirms = false)
 
   /** What comes after a look that was not at the tip. */
   def after(shard: ShardKey, last: Probe, most: Int): Probe = {
     val position = last.records.lastOption.fold(last.position)(r => ShardPosition.AfterSequenceNumber(r.number))
     if (last.next.isEmpty) last.copy(records = Vector.empty)
-    else read(shard, position, last.next, most, confirms = true)
+    else read(shard, position, position, last.next, most, confirms = true)
   }
 
   /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
     * may be wrong. The deadline is that of the whole look: an iterator that expires while calls are retried is renewed until then.
     *
-    * @param iterator of the position, where there is one
+    * @param begin    where iterators are made
+    * @param iterator one that is there already
     */
   private def read(
       shard: ShardKey,
       position: ShardPosition,
+      begin: ShardPosition,
       iterator: Option[String],
       most: Int,
       confirms: Boolean
@@ -70,7 +80,7 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
     val deadline = retry.deadline()
 
     @tailrec def look(from: Option[String], confirmed: Boolean): Probe =
-      ask(shard, from.getOrElse(iteratorAt(shard, position, deadline)), most, deadline) match {
+      ask(shard, from.getOrElse(iteratorAt(shard, begin, deadline)), most, deadline) match {
         case None =>
           // Not at once: a server may say so of every iterator.
           retry.runtime.waits.sleep(BetweenCalls)
@@ -168,6 +178,15 @@ object ShardProbes {
 
   /** A shard may be read 5 times a second, by all pollers together. */
   private[read] val BetweenCalls = 200.millis
+
+  /** How far times of arrival may be out of order, generously: the service promises nothing. */
+  private val OutOfOrder = 1.minute
+
+  private def laterThan(position: ShardPosition, time: Long) = position match {
+    case ShardPosition.AfterSequenceNumber(_) => ShardPosition.AtTimestamp(time)
+    case ShardPosition.AtTimestamp(begin)     => ShardPosition.AtTimestamp(begin.max(time))
+    case other                                => other
+  }
 
   private def seenIn(answer: GetRecordsResponse, body: RecordExtractor): Vector[Probe.Record] = {
     DamagedAnswer.unlessGoesOn(answer)

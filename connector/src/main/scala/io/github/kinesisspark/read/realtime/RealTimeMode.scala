@@ -94,7 +94,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   private def isAllRead(planning: PlanningState, moved: Map[ShardKey, ShardPosition]) =
     callers.exists(_.areWaiting) && !planning.hasNewStreams && planning.awaitingChildren.isEmpty &&
       moved.forall { case (shard, to) => planning.reading.get(shard).contains(to) } &&
-      ReadToTip.isSo(catalog, planning.reading).contains(true)
+      ReadToTip.isSo(catalog, planning.reading, source.readTo).contains(true)
 
   private def happened(call: Call): Unit = state = state.after(call)
 

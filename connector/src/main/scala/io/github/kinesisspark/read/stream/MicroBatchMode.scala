@@ -117,7 +117,7 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
 
   /** Whether all records are read that were put before a planning began. Asks Kinesis; where a call fails, the readers' later answers decide. */
   private def isAllRead(planning: PlanningState, began: Long) = planning.awaitingChildren.isEmpty &&
-    ReadToTip.isSo(catalog, planning.reading).getOrElse(readers.haveNothing(planning.reading, began))
+    ReadToTip.isSo(catalog, planning.reading, source.readTo).getOrElse(readers.haveNothing(planning.reading, began))
 
   @tailrec private def plan(
       start: Offset,

@@ -73,6 +73,9 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   private val initialPositions = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private var isWarned         = false
 
+  /** By the last planning that had all, with the service's clock then. */
+  private var reported = Option.empty[(Map[ShardKey, ReaderStatus], Map[StreamArn, Long])]
+
   /** Whether executors read ahead. If none can be reached, batches are planned as `Trigger.Once` plans them. */
   def hasReaders: Boolean = {
     val refusal = readers.refusal()
@@ -104,7 +107,17 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   def observe(result: PlanningResult): Unit = {
     observer.observe(result)
     lag.observe(result)
+    // Where executors are lost meanwhile, what they have said before still holds.
+    for (statuses <- result.statuses if statuses.size >= result.open.size)
+      reported = Some(statuses -> catalog.streams.map(stream => stream.arn -> stream.now).toMap)
   }
+
+  /** Up to when all that arrived in a shard comes before a position, as its reader last reported from there; in ms by the service's clock. */
+  def readTo(shard: ShardKey, position: ShardPosition): Option[Long] = for {
+    (statuses, times) <- reported
+    status            <- statuses.get(shard) if status.records == 0 && status.position == position
+    time              <- status.completeTo(status.all, times(shard.stream))
+  } yield time
 
   /** Where a batch starts: the last one's end, and what enters now. */
   private def planningAt(from: KinesisOffset): PlanningState = {

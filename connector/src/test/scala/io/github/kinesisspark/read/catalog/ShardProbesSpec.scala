@@ -14,7 +14,8 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.{number, shard}
 import io.github.kinesisspark.aws.{KinesisException, SilentCalls}
-import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.position.ShardPosition
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp, TrimHorizon}
 import io.github.kinesisspark.read.reader.StubKinesis
 import io.github.kinesisspark.runtime.VirtualTime
 
@@ -53,6 +54,34 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
       val scene = new Scene(outage = 1.day, iteratorLife = 5.minutes)
       intercept[KinesisException](scene.look()).errorClass shouldBe "KINESIS_THROTTLED"
       scene.time.elapsed should (be > 14.minutes and be <= 15.minutes)
+    }
+  }
+
+  describe("a look since a time up to which all is read") {
+    def look(position: ShardPosition): (Vector[GetShardIteratorRequest], Probe) = {
+      var asked  = Vector.empty[GetShardIteratorRequest]
+      val client = new StubKinesis {
+        override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] = {
+          asked :+= request
+          super.getShardIterator(request)
+        }
+      }
+      val time = new VirtualTime
+      import time.runtime
+      val probe = new ShardProbes(client, SilentCalls.retry(hasWorked = true)).since(noon.toEpochMilli, shard(0), position, 10)
+      (asked, probe)
+    }
+
+    it("begins a minute before that time, and leaves out what comes before the position") {
+      val (asked, probe) = look(AfterSequenceNumber(number(1)))
+      asked.map(_.shardIteratorType) shouldBe Vector(ShardIteratorType.AT_TIMESTAMP)
+      asked.map(_.timestamp) shouldBe Vector(noon.minusSeconds(60))
+      probe.records.map(_.number) should not contain number(1)
+    }
+
+    it("begins at the position where that is later, or says where the shard begins") {
+      look(AtTimestamp(noon.toEpochMilli))._1.map(_.timestamp) shouldBe Vector(noon)
+      look(TrimHorizon)._1.map(_.shardIteratorType) shouldBe Vector(ShardIteratorType.TRIM_HORIZON)
     }
   }
 
