@@ -44,9 +44,16 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
 
   private def byPriorKnowledge(request: AsyncExecuteRequest, result: CompletableFuture[Void]): Unit = {
     val handler = new Watched(request.responseHandler)
-    follow(fallBack(request).execute(withHandler(request, handler)), result) { failure =>
-      if (!handler.isAnswered) knowsPrior = false
-      result.completeExceptionally(failure): Unit
+    try
+      follow(fallBack(request).execute(withHandler(request, handler)), result) { failure =>
+        if (!handler.isAnswered) knowsPrior = false
+        result.completeExceptionally(failure): Unit
+      }
+    catch {
+      // The other client can't be made, as where its CA bundle is gone. A callback's exception would be nobody's.
+      case e: Throwable =>
+        handler.onError(e)
+        result.completeExceptionally(e): Unit
     }
   }
 

@@ -33,8 +33,8 @@ final class RepeatedLines(timers: => Worker) {
       before.isEmpty
     }
     if (isFirst) {
-      write(line)
       later(kind, write)
+      write(line)
     }
   }
 

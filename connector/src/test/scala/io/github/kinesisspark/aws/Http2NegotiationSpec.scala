@@ -29,7 +29,12 @@ final class Http2NegotiationSpec extends AnyFunSpec with Matchers {
       override def close(): Unit = ()
     }
 
-    private val negotiation = new Http2Negotiation(new Client(byAlpn = true), () => new Client(byAlpn = false))
+    var cannotMake: Option[Exception] = None
+
+    private val negotiation = new Http2Negotiation(
+      new Client(byAlpn = true),
+      () => cannotMake.fold(new Client(byAlpn = false))(throw _)
+    )
 
     def call(): CompletableFuture[Void] = negotiation.execute(
       AsyncExecuteRequest
@@ -66,6 +71,15 @@ final class Http2NegotiationSpec extends AnyFunSpec with Matchers {
       broken.isCompletedExceptionally shouldBe true
       world.call()
       world.byAlpn shouldBe Seq(false, false)
+    }
+
+    it("fails a call whose client without it can't be made with the reason") {
+      val world = new World
+      world.cannotMake = Some(new IllegalArgumentException("the CA bundle is gone"))
+      val call = world.call()
+      world.last.fail(Refused)
+      the[java.util.concurrent.CompletionException] thrownBy call.join() should have message
+        "java.lang.IllegalArgumentException: the CA bundle is gone"
     }
 
     it("is asked for it again after a call without it has failed unanswered") {

@@ -61,9 +61,11 @@ final class MemoryBudget(worker: Executor) {
     val (request, now) = synchronized {
       tickets += 1
       val request = new Request(this, account, bytes, granted, tickets)
-      account.requests += 1
       val now = Option.when(account.member.waiting.isEmpty && fits(request))(serve(request))
-      if (now.isEmpty) account.member.waiting.enqueue(request)
+      if (now.isEmpty) {
+        account.member.waiting.enqueue(request)
+        account.waiting.enqueue(request)
+      }
       (request, now)
     }
     now.fold(account.whenWaiting())(_.run())
@@ -73,7 +75,7 @@ final class MemoryBudget(worker: Executor) {
   private def withdraw(request: Request): Unit = {
     val served = synchronized {
       val own = request.account.member.waiting.dequeueAll(_ eq request)
-      request.account.requests -= own.size
+      request.account.waiting.dequeueAll(_ eq request)
       if (own.isEmpty) Vector.empty else serve()
     }
     notifyGranted(served)
@@ -122,7 +124,7 @@ final class MemoryBudget(worker: Executor) {
 
   private def serve(request: Request): Grant = {
     val bytes = request.of(capacity)
-    request.account.requests -= 1
+    request.account.waiting.dequeueAll(_ eq request)
     change(request.account, bytes)
     Grant(request, bytes)
   }
@@ -201,8 +203,8 @@ object MemoryBudget {
       private[MemoryBudget] val whenWaiting: () => Unit
   ) extends AutoCloseable {
     // Guarded by the budget.
-    private[MemoryBudget] var requests = 0
-    private[MemoryBudget] var taken    = 0L
+    private[MemoryBudget] val waiting = mutable.Queue.empty[Request]
+    private[MemoryBudget] var taken   = 0L
 
     /** Bytes that it has, of records and of answers on their way. */
     private[read] def used: Long = budget.synchronized(taken)
@@ -216,7 +218,10 @@ object MemoryBudget {
     def isSmall: Boolean = budget.isSmall(member)
 
     /** It has asked for more than there is. */
-    def isWaiting: Boolean = budget.synchronized(requests > 0)
+    def isWaiting: Boolean = waitingSince.nonEmpty
+
+    /** The number of its oldest request that waits: who asks later has a higher one. */
+    private[reader] def waitingSince: Option[Long] = budget.synchronized(waiting.headOption.map(_.ticket))
 
     /** Calls `granted` with what was taken, once that is so: now, or later on a worker; never with a lock held.
       *

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.reader
 
-/** Lets a task's readers that wait for memory read beyond the budget, one at a time and each in its turn: shards that no task reads may hold all memory
-  * until the task is over. The task's thread alone calls it, when no reader has records for it.
+/** Lets a task's readers that wait for memory read beyond the budget, one at a time, in the order in which they asked for it: shards that no task reads may
+  * hold all memory until the task is over, and all others wait behind who asked first. The task's thread alone calls it, when no reader has records for it.
   */
 final class Overdraft {
   private var last = Option.empty[MemoryBudget.Account]
@@ -13,8 +13,7 @@ final class Overdraft {
     */
   def next(accounts: Vector[MemoryBudget.Account]): Unit =
     if (!last.exists(one => accounts.contains(one) && one.used > 0 && !one.isWaiting)) {
-      val (before, after) = accounts.span(one => !last.contains(one))
-      last = (after.drop(1) ++ before ++ after.take(1)).find(_.isWaiting)
+      last = accounts.flatMap(one => one.waitingSince.map(_ -> one)).minByOption(_._1).map(_._2)
       last.foreach(_.overdraw())
     }
 }

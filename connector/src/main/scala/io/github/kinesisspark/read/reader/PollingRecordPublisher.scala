@@ -77,7 +77,7 @@ final class PollingRecordPublisher(
 
   override def request(): Unit = if (!closed) {
     val wait = due - runtime.clock.nanos()
-    if (wait <= 0) takeMemory() else worker.schedule(wait)(takeMemory()): Unit
+    if (wait <= 0) takeMemory() else worker.schedule(wait)(guarded(takeMemory())): Unit
   }
 
   override def close(): Unit = if (over.compareAndSet(false, true)) whenClosed()

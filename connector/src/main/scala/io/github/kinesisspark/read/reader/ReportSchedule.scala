@@ -86,6 +86,7 @@ private[reader] final class ReportSchedule(worker: Worker, send: What => Future[
     val due   = ended + pause
     if (next.forall { case (scheduled, _) => scheduled - due > 0 }) {
       next.foreach(_._2.cancel())
+      next = None
       val wait = (due - runtime.clock.nanos()).max(0L)
       next = Some(due -> worker.schedule(wait)(report()))
     }

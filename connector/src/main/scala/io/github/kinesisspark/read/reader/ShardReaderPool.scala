@@ -367,6 +367,8 @@ final class ShardReaderPool(
       )
     }
     (before ++ order.read.iterator.map(_.shard.stream)).foreach(clients.prepare(_, kindOf(by)))
+    // The end of one that reads through a subscription may have to be polled.
+    for (closed <- order.read if closed.isClosed) clients.prepare(closed.shard.stream, ClientKind.Calls)
   }
 
   private def kindOf(publisher: ResolvedPublisher) = publisher match {

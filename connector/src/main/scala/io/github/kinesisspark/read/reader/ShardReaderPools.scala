@@ -1,7 +1,9 @@
 package io.github.kinesisspark.read.reader
 
+import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicLong
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.Future
 import scala.concurrent.duration._
@@ -129,9 +131,19 @@ final class ReadersShared(val clients: KinesisClients, val worker: Worker) {
 private[reader] final class Expiry(expired: () => Vector[AutoCloseable])(implicit runtime: Runtime) {
   private val log = LoggerFactory.getLogger(classOf[Expiry])
 
+  /** Where no thread can be started, they wait for the next run. */
+  private val waiting = new ConcurrentLinkedQueue[AutoCloseable]
+
   def run(): Unit = logged {
-    val all = expired()
-    if (all.nonEmpty) runtime.workers.start("kinesis-closing")(all.foreach(one => logged(one.close())))
+    expired().foreach(waiting.add)
+    if (!waiting.isEmpty) runtime.workers.start("kinesis-closing")(closeAll())
+  }
+
+  @tailrec private def closeAll(): Unit = Option(waiting.poll()) match {
+    case Some(one) =>
+      logged(one.close())
+      closeAll()
+    case None => ()
   }
 
   private def logged(work: => Unit): Unit =

@@ -99,7 +99,11 @@ final class TaskReaders(
       _ => (),
       () => ()
     )
-    if (range.end == ShardPosition.ShardEnd) reader.shardIsClosed()
+    if (range.end == ShardPosition.ShardEnd) {
+      // Its end may have to be polled.
+      clients.prepare(range.shard.stream, ClientKind.Calls)
+      reader.shardIsClosed()
+    }
     reader
   }
 }

@@ -42,6 +42,13 @@ class OverdraftSpec extends AnyFunSpec with Matchers {
       s.served shouldBe Seq(0, 1, 2, 0)
     }
 
+    it("serves first who asked first, whatever place it has in the task") {
+      val s = new Setting
+      s.ask(2, 0, 1)
+      s.next(0, 1, 2)
+      s.served shouldBe Seq(2)
+    }
+
     it("serves a reader again that is the only one to wait") {
       val s = new Setting
       s.ask(1)
