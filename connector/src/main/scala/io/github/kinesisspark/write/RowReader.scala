@@ -57,12 +57,14 @@ private[write] final class RowReader(columns: SinkColumns, stream: Option[Stream
   private def partitionKey(row: InternalRow, at: Int): Either[String, String] =
     if (row.isNullAt(at)) Left("partitionKey is null.")
     else {
-      val key = row.getUTF8String(at)
-      // Characters are counted only where there may be too many.
-      if (key.numBytes == 0) Left("partitionKey is empty.")
-      else if (key.numBytes > Entry.MaxKeyLength && key.numChars > Entry.MaxKeyLength)
-        Left(s"partitionKey has ${key.numChars} characters; ${Entry.MaxKeyLength} are the most.")
-      else Right(key.toString)
+      val key  = row.getUTF8String(at)
+      val text = key.toString
+      // Characters are counted only where there may be too many. Bytes that aren't UTF-8 are sent as characters, too.
+      val length = if (key.numBytes <= Entry.MaxKeyLength) key.numBytes else text.codePointCount(0, text.length)
+      if (length == 0) Left("partitionKey is empty.")
+      else if (length > Entry.MaxKeyLength)
+        Left(s"partitionKey has $length characters; ${Entry.MaxKeyLength} are the most.")
+      else Right(text)
     }
 
   private def explicitHashKey(row: InternalRow, at: Int): Either[String, Option[BigInt]] =
