@@ -13,11 +13,13 @@ import io.github.kinesisspark.runtime.Runtime
   *
   * @param retries   of each call; their time is that of one question, with all its attempts, pages and waits
   * @param hasWorked whether a call of the client has ever succeeded
+  * @param isNew     whether the stream may have been created a moment ago
   */
 final case class DirectoryRetry(
     retries: CallRetries,
     hasWorked: () => Boolean,
-    observer: CallObserver
+    observer: CallObserver,
+    isNew: Boolean = false
 )(implicit val runtime: Runtime) {
   import DirectoryRetry._
 
@@ -38,7 +40,7 @@ final case class DirectoryRetry(
   private[kinesisspark] def call[A](action: AwsCall, resource: String, deadline: Deadline)(
       send: => CompletableFuture[A]
   ): A =
-    calls.call(action, resource, RetryPolicy.of(action, retries), () => deadline.left)(send)
+    calls.call(action, resource, policyOf(action), () => deadline.left)(send)
 
   /** Repeats a question of several pages while their tokens expire.
     *
@@ -46,7 +48,12 @@ final case class DirectoryRetry(
     * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
     */
   private[aws] def restarting[A](action: AwsCall)(question: => A): A =
-    calls.restarting(RetryPolicy.of(action, retries).backoff)(question)
+    calls.restarting(policyOf(action).backoff)(question)
+
+  private def policyOf(action: AwsCall) = {
+    val policy = RetryPolicy.of(action, retries)
+    if (isNew) policy.retryingNotFound else policy
+  }
 }
 
 object DirectoryRetry {

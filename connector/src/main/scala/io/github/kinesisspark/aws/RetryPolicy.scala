@@ -21,7 +21,7 @@ import io.github.kinesisspark.config.{CallRetries, RetryOptions}
   * @param maxDuration     from the first failure in a row
   * @param maxRetries      `<call>.maxRetries`, where the user gives it
   * @param endless         faults that are the service's way to slow callers down, and no reason to give up
-  * @param notFoundRetries what was registered a moment ago is not known everywhere yet
+  * @param notFoundRetries what was made a moment ago is not known everywhere yet
   */
 final case class RetryPolicy(
     backoff: Backoff,
@@ -44,6 +44,11 @@ final case class RetryPolicy(
   def awaitChange(history: RetryHistory, now: Long, chance: Double): RetryDecision =
     decide(Treatment.Counted, history, now, chance)
 
+  /** The policy of a call to a stream that may have been created a moment ago. */
+  def retryingNotFound: RetryPolicy = copy(notFoundRetries = suspectRetries)
+
+  private def suspectRetries = maxRetries.fold(SuspectRetries)(_.min(SuspectRetries))
+
   private def decide(treatment: Treatment, history: RetryHistory, now: Long, chance: Double): RetryDecision = {
     val failed    = history.failed(treatment, now)
     val mayRepeat = treatment match {
@@ -63,8 +68,8 @@ final case class RetryPolicy(
     case _: Fault.Throttled | _: Fault.ResourceInUse               => Treatment.Counted
     case _: Fault.Transient                                        => Treatment.Counted
     case _: Fault.Suspect if hasWorked                             => Treatment.Counted
-    case _: Fault.Suspect  => Treatment.LikelyMistake(maxRetries.fold(SuspectRetries)(_.min(SuspectRetries)))
-    case _: Fault.NotFound => Treatment.LikelyMistake(notFoundRetries)
+    case _: Fault.Suspect                                          => Treatment.LikelyMistake(suspectRetries)
+    case _: Fault.NotFound                                         => Treatment.LikelyMistake(notFoundRetries)
     case _: Fault.ExpiredIterator | _: Fault.ExpiredNextToken | _: Fault.InvalidArgument | _: Fault.Cancelled |
         _: Fault.Denied | _: Fault.Fatal =>
       Treatment.Never

@@ -61,7 +61,7 @@ private[write] final class PutRecordsCalls(
     */
   def shards(stream: StreamRef): Vector[Shard] = {
     val from      = lease(stream)
-    val directory = new StreamDirectory(from.client, DirectoryRetry.of(from))
+    val directory = new StreamDirectory(from.client, DirectoryRetry.of(from).copy(isNew = true))
     writers.unlessKilled(isKilled)(directory.listShards(stream, ShardFilter.All).shards)
   }
 

@@ -80,6 +80,12 @@ class RetryPolicySpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
     it("is retried a few times if it is a consumer that may not be known everywhere yet") {
       lasts(policy.copy(notFoundRetries = 5), notFound) shouldBe 25.seconds
     }
+
+    it("is retried a few times if it is a stream that may be new, and no more than maxRetries times") {
+      lasts(policy.retryingNotFound, notFound) shouldBe 25.seconds
+      lasts(policy.copy(maxRetries = Some(2)).retryingNotFound, notFound) shouldBe 10.seconds
+      lasts(policy.copy(maxRetries = Some(9)).retryingNotFound, notFound) shouldBe 25.seconds
+    }
   }
 
   describe("the history of a call") {

@@ -161,9 +161,11 @@ private[send] final case class StreamSending(
 
 private[send] object StreamSending {
 
-  /** Without the limit in time: that of a record's retries counts from its first refusal; see [[Sending]]. */
+  /** Without the limit in time: that of a record's retries counts from its first refusal; see [[Sending]]. The service may not know a stream everywhere that
+    * has just become ACTIVE.
+    */
   def policyOf(retries: CallRetries): RetryPolicy =
-    RetryPolicy.of(AwsCall.PutRecords, retries).copy(maxDuration = Duration.Inf)
+    RetryPolicy.of(AwsCall.PutRecords, retries).copy(maxDuration = Duration.Inf).retryingNotFound
 }
 
 /** The wait after calls to a stream that failed as a whole.

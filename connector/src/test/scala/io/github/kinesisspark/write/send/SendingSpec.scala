@@ -20,7 +20,8 @@ import software.amazon.awssdk.services.kinesis.model.{
   KinesisException => SdkKinesisException,
   KmsThrottlingException,
   LimitExceededException,
-  ResourceInUseException
+  ResourceInUseException,
+  ResourceNotFoundException
 }
 
 import io.github.kinesisspark.aws.{CredentialsTimeout, DamagedAnswer, Fault, FaultTable, KinesisException, RetryPolicy}
@@ -229,7 +230,8 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
         "KINESIS_CLOCK_SKEW"            -> refused("RequestExpired"),
         "KINESIS_KMS_THROTTLED"         -> KmsThrottlingException.builder.build,
         "KINESIS_THROTTLED"             -> LimitExceededException.builder.build,
-        "KINESIS_RESOURCE_IN_USE"       -> ResourceInUseException.builder.build
+        "KINESIS_RESOURCE_IN_USE"       -> ResourceInUseException.builder.build,
+        "KINESIS_NOT_FOUND"             -> ResourceNotFoundException.builder.build
       )
 
       it("counts its records as possible duplicates if the service may have stored them, and not if it can't have") {
@@ -247,7 +249,7 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       it("is in this test") {
         val retried = FaultTable.rows.map(row => row.fault(row.kind, error)).collect {
           case fault @ (_: Fault.Throttled | _: Fault.ResourceInUse | _: Fault.Disconnected | _: Fault.Transient |
-              _: Fault.Suspect) =>
+              _: Fault.Suspect | _: Fault.NotFound) =>
             fault.kind.errorClass
         }
         (mayBeStored ++ notStored).map(_._1) should contain allElementsOf retried
@@ -293,6 +295,44 @@ class SendingSpec extends AnyFunSpec with Matchers with OptionValues {
       first.answered(call.call, failed(AccessDeniedException.builder.build), 0, 0.5) shouldBe Left(
         SendFailure.Fatal(error)
       )
+    }
+
+    describe("because the service does not find the stream") {
+      val notFound = failed(ResourceNotFoundException.builder.build)
+
+      /** Until the task fails: each call with its time. */
+      def attempts(settings: SendSettings) = {
+        @tailrec def attempt(state: Sending, times: Vector[Long]): Vector[Long] = {
+          val now       = state.wakeAt(pressed = true).value.max(0)
+          val (s, call) = sentOne(state, now)
+          s.answered(call.call, notFound, now, 0.5) match {
+            case Right(step)   => attempt(step.next, times :+ now)
+            case Left(failure) =>
+              failure shouldBe SendFailure.Fatal(error)
+              times :+ now
+          }
+        }
+        attempt(holding(entries(3), settings), Vector.empty)
+      }
+
+      it("is repeated, as the stream may have been created a moment ago") {
+        val (first, call) = sentOne(holding(entries(3)))
+        val after         = answered(first, call, notFound)
+        val (last, again) = sentOne(after, after.wakeAt(pressed = true).value)
+        rows(again) shouldBe Vector(0, 1, 2)
+        answered(last, again, PerRecord(Vector.fill(3)(Taken(shard)))).isEmpty shouldBe true
+      }
+
+      it("fails the task after some attempts and seconds, also if the client has worked") {
+        val times = attempts(settings)
+        times should have size (RetryPolicy.SuspectRetries + 1)
+        times.last should be <= 4_000L
+      }
+
+      it("fails the task after putRecords.maxRetries attempts, if they are fewer") {
+        val options = SinkOptions.parse(Map("putRecords.maxRetries" -> "1"))
+        attempts(settings.copy(retries = options.client.retries)) should have size 2
+      }
     }
 
     it("fails the task after some attempts if it looks like a mistake, counting concurrent calls once") {
