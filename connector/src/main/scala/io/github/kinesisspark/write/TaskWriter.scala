@@ -53,6 +53,9 @@ private[write] final class TaskWriter(
   /** When earlier rows can be sent that can't be now. */
   private var due = Option.empty[Long]
 
+  /** Since when there has been no room for another row, as of the last step. */
+  private var fullSince = Option.empty[Long]
+
   /** As of the last step, for readers without the lock. */
   @volatile private var counted = SinkCounts.none
 
@@ -262,8 +265,8 @@ private[write] final class TaskWriter(
 
   @tailrec private def makeCalls(flush: Boolean, pressed: Boolean): Unit = {
     takeAnswers()
-    // Half-full records are sent only where nothing else makes room.
-    if (flush || (!hasRoom && sending.isEmpty)) send(packing.flush())
+    fullSince = if (hasRoom) None else fullSince.orElse(Some(now))
+    if (flush || isStuck) send(packing.flush())
     val at           = now
     val (next, call) = sending.next(at, pressed || isPressed(flush))
     sending = next
@@ -280,6 +283,11 @@ private[write] final class TaskWriter(
         makeCalls(flush, pressed)
     }
   }
+
+  /** Whether room comes only of records that aren't full. What is sent mostly makes some soon, at a throttled shard, too; but one shard or stream that takes
+    * nothing must not hold up all others.
+    */
+  private def isStuck = fullSince.exists(since => sending.isEmpty || now - since >= LongestFull)
 
   @tailrec private def takeAnswers(): Unit = answers.poll() match {
     case None         => ()
@@ -364,6 +372,9 @@ private object TaskWriter {
   /** From one try of a timer to get the lock to the next. */
   private val ShortestTry = 1.milli
   private val LongestTry  = 20.millis
+
+  /** In ms. More than most answers and turns of throttled shards take. */
+  private val LongestFull = 1000L
 
   /** A tenth of a call's records, so that a call is made when there is enough for it. */
   private val BlockRows  = SizeLimits.MaxRecords / 10

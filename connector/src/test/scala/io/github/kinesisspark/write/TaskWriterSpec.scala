@@ -6,6 +6,7 @@ import java.util.concurrent.{CompletableFuture, ConcurrentLinkedQueue, CountDown
 import scala.concurrent.{Await, ExecutionContext, Future}
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
+import scala.util.Random
 
 import org.scalatest.concurrent.Eventually
 import org.scalatest.funspec.AnyFunSpec
@@ -99,24 +100,48 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       answersAfter: FiniteDuration,
       ordered: Boolean = false
   )(answer: Vector[RecordAnswer] => Vector[RecordAnswer]): TaskWriter = {
+    val settings = SendSettings(ordered, bufferSize = 1L << 20, maxCalls, CallRetries.default.within(60.seconds))
+    writerIn(time, settings, new Packing.Plain, Some(linger), answersAfter) { entries =>
+      CallAnswer.PerRecord(answer(Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId))))
+    }
+  }
+
+  /** @param answer of each call, when it has one */
+  private def writerIn(
+      time: VirtualTime,
+      settings: SendSettings,
+      packing: Packing,
+      linger: Option[Linger],
+      answersAfter: FiniteDuration
+  )(answer: Vector[Entry] => CallAnswer): TaskWriter = {
     import time.runtime
     def put(entries: Vector[Entry]) = {
       val call = new CompletableFuture[CallAnswer]
-      val each = answer(Vector.fill[RecordAnswer](entries.size)(RecordAnswer.Taken(shardId)))
-      runtime.timers.schedule(answersAfter.toNanos)(call.complete(CallAnswer.PerRecord(each)): Unit)
+      runtime.timers.schedule(answersAfter.toNanos)(call.complete(answer(entries)): Unit)
       call
     }
     new TaskWriter(
-      Sending(
-        SendSettings(ordered, bufferSize = 1L << 20, maxCalls, CallRetries.default.within(60.seconds))
-      ),
-      new Packing.Plain,
+      Sending(settings),
+      packing,
       (_, entries) => put(entries),
       _ => (),
       () => false,
-      Some(linger),
+      linger,
       new WriterRuntime(new KinesisClients((_, _) => fail("no client is needed")))
     )
+  }
+
+  /** Shards whose hash key ranges are equal, and the place of one among them. */
+  private final class EqualShards(count: Int) {
+    private val width = (BigInt(1) << 128) / count
+
+    val all: Vector[Shard] = Vector.tabulate(count)(n =>
+      Shard(ServiceModel.shardId(n), Nil, HashKeyRange(n * width, (n + 1) * width - 1), closed = false)
+    )
+
+    def of(entry: Entry): Int = (entry.hashKey / width).toInt
+
+    def packing: Packing = new Packing.Aggregated(Aggregator.Limits(50 << 10), ordered = false, _ => all)
   }
 
   it("a task writer with linger sends its rows before further rows arrive") {
@@ -269,6 +294,61 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     val s = new Setting(Some(Linger.of(50.millis)), packing = aggregated())
     (0 until 3).foreach(i => s.writer.write(entry(i)))
     eventually(s.writer.counts.userRecords shouldBe 3)
+  }
+
+  it("a task writer with aggregate sends the rows of all other shards while one shard refuses all of its records") {
+    val time    = new VirtualTime
+    val shards  = new EqualShards(64)
+    val patient = CallRetries.default.within(10.minutes)
+    val writer  = writerIn(
+      time,
+      SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 8, patient),
+      shards.packing,
+      Some(Linger.of(100.millis)),
+      answersAfter = 20.millis
+    ) { entries =>
+      CallAnswer.PerRecord(entries.map { entry =>
+        shards.of(entry) match {
+          case 0 =>
+            RecordAnswer.Refused(
+              RecordAnswer.Refused.Throttling,
+              s"Rate exceeded for shard ${ServiceModel.shardId(0)} in stream events."
+            )
+          case n => RecordAnswer.Taken(ServiceModel.shardId(n))
+        }
+      })
+    }
+    val rows = Vector.tabulate(20000)(entry)
+    rows.foreach(writer.write)
+    time.pass(1.second)
+    time.elapsed should be < 30.seconds
+    writer.counts.userRecords shouldBe rows.count(shards.of(_) != 0)
+    writer.close()
+  }
+
+  it("a task writer with aggregate fills its records while its buffer is full and all shards are throttled") {
+    val time    = new VirtualTime
+    val shards  = new EqualShards(4)
+    val service = new ServiceModel(new Random(7), shards = 4)
+    val patient = CallRetries.default.within(10.minutes)
+    val writer  = writerIn(
+      time,
+      SendSettings(ordered = false, bufferSize = 2L << 20, maxCalls = 8, patient),
+      shards.packing,
+      linger = None,
+      answersAfter = 20.millis
+    )(service.put(_, time.elapsed.toMillis))
+    val rows = Vector.tabulate(20000)(n =>
+      new Entry(events, s"key-$n", None, new Array[Byte](1000), RowId("run", 0, n.toLong))
+    )
+    rows.foreach(writer.write)
+    writer.flush()
+    writer.counts.userRecords shouldBe rows.size
+    // Full ones hold fifty rows.
+    writer.counts.sent.records should be < 440L
+    // Some 20 MB, at 1 MiB a second of each shard.
+    time.elapsed should be < 10.seconds
+    writer.close()
   }
 
   it("a task writer whose timed call failed throws that error at the next row and at the flush") {
