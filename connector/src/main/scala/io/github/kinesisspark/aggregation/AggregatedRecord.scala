@@ -30,6 +30,9 @@ final class AggregatedRecord[R <: Packable] {
   /** The payload's. */
   def bytes: Int = Envelope + partitionKeys.bytes + explicitHashKeys.bytes + messages.length
 
+  /** Its approximate size in memory, without the user records that it was made of. */
+  def weight: Long = bytes.toLong + Overhead
+
   /** @return this */
   def add(record: R): AggregatedRecord[R] = {
     addUpTo(Int.MaxValue, record, record.partitionKey.getBytes(UTF_8)): Unit
@@ -174,6 +177,9 @@ object AggregatedRecord {
   private val DigestBytes         = 16
   private val Envelope            = Magic.length + DigestBytes
   private val NoBytes             = Array.emptyByteArray
+
+  /** Tables of keys that are empty. */
+  private val Overhead = 1000L
 
   /** The service takes keys of 256 characters. Anybody may put records with longer ones into an aggregated record, which the service doesn't look into. */
   private val MostKeyBytes = 4 * 256

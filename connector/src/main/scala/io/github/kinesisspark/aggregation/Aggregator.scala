@@ -23,6 +23,10 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
 
   /** By place; none where nothing waits. */
   private val growing = new Array[AggregatedRecord[R]](open.size)
+  private var weight  = 0L
+
+  /** What the records that grow take in memory, without the user records that they are made of. */
+  def heldBytes: Long = weight
 
   def add(record: R): Vector[KinesisPut[R]] = {
     val key   = record.partitionKey.getBytes(UTF_8)
@@ -51,13 +55,21 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
   }
 
   private def addAt(place: Int, record: R, key: Array[Byte]) = {
-    if (growing(place) == null) growing(place) = new AggregatedRecord[R]
-    growing(place).addUpTo(limits.payload, record, key)
+    val before  = growing(place)
+    val its     = if (before == null) new AggregatedRecord[R] else before
+    val had     = if (before == null) 0L else before.weight
+    val isAdded = its.addUpTo(limits.payload, record, key)
+    if (isAdded) {
+      growing(place) = its
+      weight += its.weight - had
+    }
+    isAdded
   }
 
   private def takenAt(place: Int, shard: Shard): Vector[KinesisPut[R]] = {
     val its = Option(growing(place))
     growing(place) = null
+    its.foreach(weight -= _.weight)
     its.fold(Vector.empty[KinesisPut[R]])(KinesisPut.flushed(_, shard))
   }
 }

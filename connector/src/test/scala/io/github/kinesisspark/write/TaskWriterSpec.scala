@@ -144,6 +144,33 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     def packing: Packing = new Packing.Aggregated(Aggregator.Limits(50 << 10), ordered = false, _ => all)
   }
 
+  /** With the most memory that its rows and records have taken, up to each record's answer. */
+  private final class MeasuredPacking(packing: Packing) extends Packing {
+    private var unanswered = 0L
+    var peak               = 0L
+
+    private def measured(records: Vector[Entry]) = {
+      unanswered += Entry.weightOf(records)
+      peak = peak.max(packing.heldBytes + unanswered)
+      records
+    }
+
+    private def answered(record: Entry)(next: => Vector[Entry]) = {
+      unanswered -= record.weight
+      measured(next)
+    }
+
+    override def add(rows: Vector[Entry]): Vector[Entry]                    = measured(packing.add(rows))
+    override def flush(): Vector[Entry]                                     = measured(packing.flush())
+    override def taken(record: Entry, shardId: String): Vector[Entry]       =
+      answered(record)(packing.taken(record, shardId))
+    override def rejected(record: Entry): Vector[Entry]                     = answered(record)(packing.rejected(record))
+    override def awaitsAnswers: Boolean                                     = packing.awaitsAnswers
+    override def heldRows: Int                                              = packing.heldRows
+    override def heldBytes: Long                                            = packing.heldBytes
+    override def rows: Long                                                 = packing.rows
+  }
+
   it("a task writer with linger sends its rows before further rows arrive") {
     val s = new Setting(Some(Linger.of(5.millis)))
     s.writer.write(entry(0))
@@ -323,6 +350,28 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     time.pass(1.second)
     time.elapsed should be < 30.seconds
     writer.counts.userRecords shouldBe rows.count(shards.of(_) != 0)
+    writer.close()
+  }
+
+  it("a task writer with aggregate holds no more than its buffer and a block of rows, also when it sends half-full records") {
+    val time    = new VirtualTime
+    val shards  = new EqualShards(64)
+    val packing = new MeasuredPacking(shards.packing)
+    val writer  = writerIn(
+      time,
+      SendSettings(ordered = false, bufferSize = 1L << 20, maxCalls = 8, CallRetries.default.within(60.seconds)),
+      packing,
+      linger = None,
+      answersAfter = 20.millis
+    )(entries => CallAnswer.PerRecord(entries.map(e => RecordAnswer.Taken(ServiceModel.shardId(shards.of(e))))))
+    val rows = Vector.tabulate(5000)(n =>
+      new Entry(events, s"key-$n", None, new Array[Byte](1000), RowId("run", 0, n.toLong))
+    )
+    rows.foreach(writer.write)
+    writer.flush()
+    writer.counts.userRecords shouldBe rows.size
+    // A block is 64 KiB, and twice that with its copy in records, some of which are new.
+    packing.peak should (be > (900L << 10) and be < (1280L << 10))
     writer.close()
   }
 

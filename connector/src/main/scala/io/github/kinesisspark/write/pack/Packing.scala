@@ -28,7 +28,7 @@ private[write] trait Packing {
   /** Rows that are not written yet. */
   def heldRows: Int
 
-  /** What they take in memory, besides the records that were made of them. */
+  /** What they take in memory, with the records that were made of them and have not been returned. */
   def heldBytes: Long
 
   /** Rows that are written. */

@@ -42,8 +42,9 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   /** Those with a record under way, each with those that must come after; empty where no order is kept. */
   private val lines = mutable.HashMap.empty[String, mutable.Queue[KinesisPut[Entry]]]
 
-  /** Records that must come after others. */
-  private var inLines = 0
+  /** Records that must come after others, and the bytes of their data that no row shares. */
+  private var inLines    = 0
+  private var linesBytes = 0L
 
   /** What waits to be planned anew, if anything is. */
   private var anew = Option.empty[Vector[Entry]]
@@ -59,8 +60,8 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   /** Not written yet. */
   def heldRows: Int = heldCount
 
-  /** Of those rows. */
-  def heldBytes: Long = heldWeight
+  /** Of those rows, and of records that were made of them and have not been sent. */
+  def heldBytes: Long = heldWeight + aggregator.heldBytes + linesBytes
 
   /** Written, each counted once. */
   def rows: Long = writtenCount
@@ -132,6 +133,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
         case Some(others) =>
           others += put
           inLines += 1
+          linesBytes += copiedBytes(put)
           None
         case None =>
           lines(lineOf(put)) = mutable.Queue.empty
@@ -150,8 +152,10 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     val line = lineOf(put)
     lines.get(line).filter(_.nonEmpty) match {
       case Some(others) =>
+        val next = others.dequeue()
         inLines -= 1
-        Vector(departed(others.dequeue()))
+        linesBytes -= copiedBytes(next)
+        Vector(departed(next))
       case None =>
         lines -= line
         planned()
@@ -173,6 +177,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
     val waiting = lines.valuesIterator.flatten.toVector ++ aggregator.flush()
     lines.valuesIterator.foreach(_.clear())
     inLines = 0
+    linesBytes = 0
     anew = Some(anew.getOrElse(Vector.empty) ++ waiting.flatMap(_.records))
   }
 
@@ -188,6 +193,9 @@ private[write] object StreamPacking {
 
   /** What no shard is known for holds one row. No shard's ID has a colon. */
   private def lineOf(put: KinesisPut[Entry]) = put.shard.fold(s"key:${put.partitionKey}")(_.id)
+
+  /** A record of one row has that row's data. */
+  private def copiedBytes(put: KinesisPut[Entry]) = if (put.records.sizeIs > 1) put.data.length.toLong else 0L
 
   /** A row by itself is sent as it is. Otherwise errors name the first. */
   private def recordOf(put: KinesisPut[Entry]) = put.records match {

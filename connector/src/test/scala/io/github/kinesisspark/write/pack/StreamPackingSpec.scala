@@ -138,6 +138,31 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       packer.underWay.map(_.records.size).toVector shouldBe Vector(2)
     }
 
+    it("counts the memory of the records that it has not sent, so that a flush adds none") {
+      val one = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
+      for (ordered <- Seq(false, true)) withClue(s"ordered = $ordered: ") {
+        val packer                  = new StreamPacking(Aggregator.Limits(50 << 10), ordered, Vector(one))
+        val Seq(earlier, later)     = Seq(0, 1).map(n => Vector.tabulate(20)(i => entry(20 * n + i, 100, None)))
+        def dataOf(rows: Seq[Entry]) = rows.map(_.data.length.toLong).sum
+        // Without the records that were sent, whose memory is counted elsewhere.
+        def flushed(rows: Vector[Entry]) = {
+          rows.flatMap(packer.add) shouldBe empty
+          val before = packer.heldBytes
+          before should be > Entry.weightOf(rows) + dataOf(rows)
+          val sent = packer.flush()
+          packer.heldBytes + Entry.weightOf(sent) should be <= before
+          sent
+        }
+        val first  = flushed(earlier)
+        val second = flushed(later)
+        second should have size (if (ordered) 0 else 1)
+        if (ordered) packer.heldBytes should be > Entry.weightOf(earlier ++ later) + dataOf(later)
+        val next = first.flatMap(packer.taken(_, one.id)) ++ second
+        next.flatMap(packer.taken(_, one.id)) shouldBe empty
+        packer.heldBytes shouldBe 0
+      }
+    }
+
     it("needs a new listing only if an answer names an unknown shard") {
       val one    = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
       val packer = new StreamPacking(limits, ordered = false, Vector(one))
