@@ -127,6 +127,10 @@ object AggregatedRecord {
   /** @param place of the user record among all of its Kinesis record, from 0 */
   final case class Placed(record: UserRecord, place: Long)
 
+  /** By its first bytes and its MD5, so that it costs nothing for other data. */
+  def isAggregated(payload: Array[Byte]): Boolean =
+    isMarked(payload) && payload.length > Envelope && isWhole(payload)
+
   /** Never fails, whatever the payload is. */
   def read(payload: Array[Byte]): Content =
     if (!isMarked(payload)) Plain

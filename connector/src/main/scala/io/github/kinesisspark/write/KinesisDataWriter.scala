@@ -9,13 +9,13 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aggregation.Aggregator
+import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator}
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{BadRecords, Linger, SinkOptions}
 import io.github.kinesisspark.jar.FromDriver
-import io.github.kinesisspark.runtime.Closing
+import io.github.kinesisspark.runtime.{Closing, Runtime}
 import io.github.kinesisspark.write.pack.Packing
-import io.github.kinesisspark.write.send.{BadRecord, SendSettings, Sending}
+import io.github.kinesisspark.write.send.{BadRecord, Entry, SendSettings, Sending}
 
 /** Writes the rows of one task. All of them are in their streams when it is committed, and some of them before.
   *
@@ -32,6 +32,7 @@ private[write] final class KinesisDataWriter(
 
   private val task    = Option(TaskContext.get())
   private val bad     = new BadRows(options.badRecords)
+  private val raw     = new AggregatedRows()(writers.runtime)
   private val calls   = new PutRecordsCalls(options.clientOf, hasWritten, () => isKilled, writers)
   private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
     new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
@@ -57,8 +58,10 @@ private[write] final class KinesisDataWriter(
   private def isKilled = task.exists(_.isInterrupted())
 
   override def write(row: InternalRow): Unit = rows.read(row) match {
-    case Right(entry) => records.write(entry)
-    case Left(wrong)  => bad.add(wrong)
+    case Right(entry) =>
+      raw.look(entry)
+      records.write(entry)
+    case Left(wrong) => bad.add(wrong)
   }
 
   override def commit(): WriterCommitMessage = {
@@ -117,6 +120,24 @@ private object KinesisWriterFactory {
   ) {
     private def readResolve(): AnyRef = new KinesisWriterFactory(columns, options, run, hasWritten)
   }
+}
+
+/** Warns of a task's first row whose data is an aggregated record, and looks at no further rows. The task's thread calls it. */
+private[write] final class AggregatedRows(implicit runtime: Runtime) {
+  private var isFound = false
+
+  def look(row: Entry): Unit = if (!isFound && AggregatedRecord.isAggregated(row.data)) {
+    isFound = true
+    runtime.lines.warn(AggregatedRows.log, s"aggregated ${row.stream}", row.row.task)(
+      s"Row ${row.row} for stream ${row.stream} is an aggregated record, as deaggregate=false returns them. Readers leave out its user records whose hash " +
+        "keys belong to another shard than the one that the row goes to. To copy all of them, read the source with deaggregate=true; or read the target with " +
+        "deaggregate=false."
+    )
+  }
+}
+
+private object AggregatedRows {
+  private val log = LoggerFactory.getLogger(classOf[AggregatedRows])
 }
 
 /** Fails with, or skips, the rows of one task that can never be written. The task's thread and its timer call it. */
