@@ -45,9 +45,9 @@ object StreamShards {
     import clients.runtime
     val lease = clients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
     try {
-      val retry     = DirectoryRetry.of(lease, Patience)
-      val directory = new StreamDirectory(lease.client, retry)
-      val probes    = new ShardProbes(lease.client, retry)
+      val calls     = BlockingCalls.of(lease).within(Patience)
+      val directory = new StreamDirectory(lease.client, calls)
+      val probes    = new ShardProbes(lease.client, calls)
       val described = directory.describe(stream.stream)
       val listing   = directory.listShards(described.arn, ShardFilter.All)
       val now       = listing.serviceTimeMillis

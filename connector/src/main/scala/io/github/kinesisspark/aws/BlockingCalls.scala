@@ -4,35 +4,52 @@ import java.util.concurrent.CompletableFuture
 
 import scala.annotation.tailrec
 import scala.concurrent.duration._
+import scala.jdk.DurationConverters._
 import scala.util.control.NonFatal
 
 import org.slf4j.LoggerFactory
+import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.runtime.Runtime
 
 /** Calls that a thread of the driver or of a task waits for. An interrupt ends them at once; [[RetryPolicy]] decides which failures are
   * retried.
   *
-  * @param hasWorked   whether a call of the client has ever succeeded
-  * @param stuckTime   after which a call is given up that the SDK never ends
+  * @param retries   of each call
+  * @param hasWorked whether a call of the client has ever succeeded
+  * @param isNew     whether the stream may have been created a moment ago
   */
-private[aws] final class BlockingCalls(
+final case class BlockingCalls(
+    retries: CallRetries,
     hasWorked: () => Boolean,
-    stuckTime: FiniteDuration,
-    observer: CallObserver
-)(implicit runtime: Runtime) {
+    observer: CallObserver,
+    isNew: Boolean = false
+)(implicit val runtime: Runtime) {
   import BlockingCalls._
+
+  /** The time limit of one attempt, for a request. */
+  private[kinesisspark] def inTime: AwsRequestOverrideConfiguration =
+    AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retries.attemptTime.toJava).build
+
+  /** The time limit of a question that begins now, with all its attempts, pages and waits. */
+  private[kinesisspark] def deadline(): Deadline = deadline(retries.maxDuration)
+
+  private[aws] def deadline(within: FiniteDuration): Deadline = new Deadline(() => runtime.clock.nanos(), within)
+
+  /** The same calls, retried for so long at most. */
+  private[kinesisspark] def within(time: FiniteDuration): BlockingCalls = copy(retries.within(time))
 
   /** One attempt.
     *
     * @throws java.lang.InterruptedException where the thread was interrupted
     */
-  def once[A](action: AwsCall)(send: => CompletableFuture[A]): Either[Fault, A] = {
+  private[aws] def once[A](action: AwsCall)(send: => CompletableFuture[A]): Either[Fault, A] = {
     var answer: CompletableFuture[A] = null
     observer.called(action)
     try {
       answer = send
-      Right(runtime.waits.get(answer, stuckTime))
+      Right(runtime.waits.get(answer, retries.stuckTime))
     } catch {
       case e: InterruptedException =>
         if (answer != null) answer.cancel(true)
@@ -45,18 +62,19 @@ private[aws] final class BlockingCalls(
 
   /** Makes as many attempts as the policy allows.
     *
-    * @param left time for all of them
+    * @param deadline for all of them, if there is one besides that of the policy
     * @throws PagingExpired    for the caller to begin again
     * @throws KinesisException for a failure that isn't retried, or not any more
     */
-  def call[A](action: AwsCall, resource: String, policy: RetryPolicy, left: () => Duration = () => Duration.Inf)(
+  private[kinesisspark] def call[A](action: AwsCall, resource: String, deadline: Option[Deadline] = None)(
       send: => CompletableFuture[A]
   ): A = {
+    val policy = policyOf(action)
     @tailrec def attempt(history: RetryHistory): A = once(action)(send) match {
       case Right(answer) => answer
       case Left(fault)   =>
-        decide(policy, fault, history) match {
-          case RetryDecision.Retry(wait, failed) if wait < left() =>
+        policy.decide(fault, history, hasWorked(), runtime.clock.nanos(), runtime.ids.chance()) match {
+          case RetryDecision.Retry(wait, failed) if deadline.forall(wait < _.left) =>
             pause(s"$action ${fault.kind.errorClass}", resource, KinesisFault.describe(action, resource, fault), wait)
             attempt(failed)
           case decision => throw giveUp(action, resource, fault, decision.history.failures)
@@ -65,8 +83,13 @@ private[aws] final class BlockingCalls(
     attempt(RetryHistory.none)
   }
 
-  /** Repeats the whole question while its paging tokens expire, a few times. */
-  def restarting[A](backoff: Backoff)(question: => A): A = {
+  /** Repeats a question of several pages while their tokens expire, a few times.
+    *
+    * @param action of each page
+    * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
+    */
+  private[aws] def restarting[A](action: AwsCall)(question: => A): A = {
+    val backoff = policyOf(action).backoff
     @tailrec def attempt(failures: Int): A = {
       val answer =
         try Right(question)
@@ -82,10 +105,12 @@ private[aws] final class BlockingCalls(
     attempt(0)
   }
 
-  def decide(policy: RetryPolicy, fault: Fault, history: RetryHistory): RetryDecision =
-    policy.decide(fault, history, hasWorked(), runtime.clock.nanos(), runtime.ids.chance())
+  private def policyOf(action: AwsCall) = {
+    val policy = RetryPolicy.of(action, retries)
+    if (isNew) policy.retryingNotFound else policy
+  }
 
-  def pause(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = {
+  private[aws] def pause(kind: String, resource: String, why: => String, wait: FiniteDuration): Unit = {
     observer.waits(kind, resource, why, wait)
     runtime.waits.sleep(wait)
   }
@@ -96,13 +121,24 @@ private[aws] final class BlockingCalls(
   }
 }
 
-private[aws] object BlockingCalls {
+object BlockingCalls {
+
+  /** Those of one client's user. */
+  def of(lease: ClientLease)(implicit runtime: Runtime): BlockingCalls =
+    BlockingCalls(lease.retries, () => lease.hasWorked, CallObserver.warning)
+
+  /** @param nanos by a clock that never goes back */
+  private[kinesisspark] final class Deadline(nanos: () => Long, limit: FiniteDuration) {
+    private val began = nanos()
+
+    def left: FiniteDuration = (limit - (nanos() - began).nanos).max(Duration.Zero)
+  }
 
   /** Repetitions of a question whose paging token expired. */
   private val MostRestarts = 8
 
   /** The paging token has expired: the question's pages have to be read again from the first. */
-  final class PagingExpired(val failure: KinesisException)
+  private[aws] final class PagingExpired(val failure: KinesisException)
       extends KinesisException(failure.errorClass, failure.bareMessage, failure)
 }
 

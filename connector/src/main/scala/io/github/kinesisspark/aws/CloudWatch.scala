@@ -42,8 +42,6 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
   /** How far the service's clock is ahead of this machine's, by the last answer. The service refuses a signature whose time differs by more than 5 minutes. */
   @volatile private var skewMillis = 0L
 
-  private val policy = RetryPolicy.of(AwsCall.PutMetricData, options.retries)
-
   /** Blocks. Each attempt has the values of its own moment.
     *
     * @param within time for all attempts
@@ -55,11 +53,10 @@ private[kinesisspark] final class CloudWatch(options: ClientOptions, region: Str
       within: FiniteDuration,
       observer: CallObserver
   )(values: => Seq[(String, Long)]): Unit = {
-    val deadline = runtime.clock.nanos() + within.toNanos
-    new BlockingCalls(() => true, options.retries.stuckTime, observer)
-      .call(AwsCall.PutMetricData, s"namespace $namespace", policy, () => (deadline - runtime.clock.nanos()).nanos)(
-        put(namespace, dimensions, values)
-      ): Unit
+    val calls = BlockingCalls(options.retries, () => true, observer)
+    calls.call(AwsCall.PutMetricData, s"namespace $namespace", Some(calls.deadline(within)))(
+      put(namespace, dimensions, values)
+    ): Unit
   }
 
   private def put(namespace: String, dimensions: Seq[(String, String)], values: Seq[(String, Long)]) =

@@ -4,7 +4,6 @@ import io.github.kinesisspark.config.{CallRetries, FanOutOptions}
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 import io.github.kinesisspark.runtime.Runtime
 import org.slf4j.LoggerFactory
-import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{
   DeregisterStreamConsumerRequest,
@@ -20,7 +19,6 @@ import java.util.concurrent.CompletableFuture
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
-import scala.jdk.DurationConverters._
 import scala.util.Try
 
 /** Finds, registers, lists and deregisters the consumers of streams, on the driver. Each call blocks and is retried as the options
@@ -49,7 +47,10 @@ private[kinesisspark] final class ConsumerDirectory(
   import Registration.{Command, Event, Goal}
 
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
-  private val calls = new BlockingCalls(hasWorked, retries.stuckTime, observer)
+  private val calls = BlockingCalls(retries, hasWorked, observer)
+
+  /** Those that hold up the start or the end of a query. */
+  private val briefly = calls.within(retries.maxDuration.min(QuestionTime))
 
   /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */
   private var lastRegistration = CompletableFuture.completedFuture(Option.empty[StreamConsumer])
@@ -59,7 +60,7 @@ private[kinesisspark] final class ConsumerDirectory(
 
   /** The consumer of that name, whatever its status. */
   def find(stream: StreamArn, name: String): Option[StreamConsumer] =
-    findByName(stream, name, policy(AwsCall.DescribeStreamConsumer))
+    findByName(stream, name, calls)
 
   /** The consumer of that name for a query that stops: the one that it registered last, also where the answer is still on its way; otherwise the
     * one that is found, unless it is DELETING. One that was registered a moment ago may not be found yet, and then a further registration is refused.
@@ -67,19 +68,19 @@ private[kinesisspark] final class ConsumerDirectory(
     */
   def findAtStop(stream: StreamArn, name: String): Option[StreamConsumer] =
     Try(runtime.waits.get(lastRegistration, QuestionTime)).toOption.flatten.orElse {
-      val found = findByName(stream, name, briefly(AwsCall.DescribeStreamConsumer))
+      val found = findByName(stream, name, briefly)
       found.fold(made)(one => Some(one).filter(_.status != ConsumerStatus.Deleting))
     }
 
   /** This registration of a consumer, whatever its status; none where it is gone, even if there is another of its name. */
   def find(arn: ConsumerArn): Option[StreamConsumer] =
-    describe(resource(s"consumer $arn"), policy(AwsCall.DescribeStreamConsumer), b => { b.consumerARN(arn.text); () })
+    describe(resource(s"consumer $arn"), calls, b => { b.consumerARN(arn.text); () })
 
   /** For whom the consumer was registered, as its tag says. Retried for [[QuestionTime]]. */
   def owner(arn: ConsumerArn): Option[ConsumerOwner] = {
-    val request = ListTagsForResourceRequest.builder().resourceARN(arn.text).overrideConfiguration(inTime).build()
+    val request = ListTagsForResourceRequest.builder().resourceARN(arn.text).overrideConfiguration(calls.inTime).build()
     unlessNotFound(
-      calls.call(AwsCall.ListTagsForResource, resource(s"consumer $arn"), briefly(AwsCall.ListTagsForResource))(
+      briefly.call(AwsCall.ListTagsForResource, resource(s"consumer $arn"))(
         client.listTagsForResource(request)
       )
     ).flatMap(_.tags.asScala.find(_.key == FanOutOptions.OwnerTag)).map(tag => ConsumerOwner.of(tag.value))
@@ -88,8 +89,8 @@ private[kinesisspark] final class ConsumerDirectory(
   /** Replaces the tag that says for whom the consumer was registered. Retried for [[QuestionTime]]. */
   def setOwner(arn: ConsumerArn, owner: ConsumerOwner): Unit = {
     val request =
-      TagResourceRequest.builder().resourceARN(arn.text).tags(tagOf(owner).asJava).overrideConfiguration(inTime)
-    calls.call(AwsCall.TagResource, resource(s"consumer $arn"), briefly(AwsCall.TagResource))(
+      TagResourceRequest.builder().resourceARN(arn.text).tags(tagOf(owner).asJava).overrideConfiguration(calls.inTime)
+    briefly.call(AwsCall.TagResource, resource(s"consumer $arn"))(
       client.tagResource(request.build())
     ): Unit
   }
@@ -101,9 +102,9 @@ private[kinesisspark] final class ConsumerDirectory(
         .builder()
         .streamARN(stream.text)
         .maxResults(PageSize)
-        .overrideConfiguration(inTime)
+        .overrideConfiguration(calls.inTime)
       token.foreach(request.nextToken(_))
-      calls.call(AwsCall.ListStreamConsumers, resource(s"stream $stream"), policy(AwsCall.ListStreamConsumers))(
+      calls.call(AwsCall.ListStreamConsumers, resource(s"stream $stream"))(
         DamagedAnswer.unlessRead(client.listStreamConsumers(request.build())) { answer =>
           (
             answer.consumers.asScala.iterator.map(StreamConsumer.of(_)).toVector,
@@ -114,7 +115,7 @@ private[kinesisspark] final class ConsumerDirectory(
     }
     def pages =
       Paging.all(AwsCall.ListStreamConsumers, resource(s"stream $stream"), MostConsumers)(page)(_._2, _._1.size)
-    calls.restarting(policy(AwsCall.ListStreamConsumers).backoff)(pages).flatMap(_._1)
+    calls.restarting(AwsCall.ListStreamConsumers)(pages).flatMap(_._1)
   }
 
   /** The consumer of that name, registered if it doesn't exist; it may still be CREATING.
@@ -146,34 +147,31 @@ private[kinesisspark] final class ConsumerDirectory(
     pursue(Goal.Found, resource(s"consumer $arn"), arn.stream, arn.name)(find(arn))
 
   /** Starts the deletion, which takes the service a while. A consumer that is gone already is no error. */
-  def deregister(arn: ConsumerArn): Unit = deregister(arn, policy(AwsCall.DeregisterStreamConsumer))
+  def deregister(arn: ConsumerArn): Unit = deregister(arn, calls)
 
   /** As [[deregister]], but retried for [[QuestionTime]] alone: the end of a query waits for it. */
-  def deregisterAtStop(arn: ConsumerArn): Unit = deregister(arn, briefly(AwsCall.DeregisterStreamConsumer))
+  def deregisterAtStop(arn: ConsumerArn): Unit = deregister(arn, briefly)
 
-  private def deregister(arn: ConsumerArn, policy: RetryPolicy): Unit = {
-    val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(inTime).build()
+  private def deregister(arn: ConsumerArn, by: BlockingCalls): Unit = {
+    val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(by.inTime).build()
     val done    = unlessNotFound(
-      calls
-        .call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"), policy)(
-          client.deregisterStreamConsumer(request)
-        )
+      by.call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"))(client.deregisterStreamConsumer(request))
     )
     log.info(s"consumer $arn is ${done.fold("gone already")(_ => "deregistered")}")
   }
 
-  private def findByName(stream: StreamArn, name: String, policy: RetryPolicy): Option[StreamConsumer] =
-    describe(consumerOf(stream, name), policy, b => { b.streamARN(stream.text).consumerName(name); () })
+  private def findByName(stream: StreamArn, name: String, by: BlockingCalls): Option[StreamConsumer] =
+    describe(consumerOf(stream, name), by, b => { b.streamARN(stream.text).consumerName(name); () })
 
   private def describe(
       what: String,
-      policy: RetryPolicy,
+      by: BlockingCalls,
       which: DescribeStreamConsumerRequest.Builder => Unit
   ): Option[StreamConsumer] = {
-    val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(inTime)
+    val request = DescribeStreamConsumerRequest.builder().overrideConfiguration(by.inTime)
     which(request)
     unlessNotFound(
-      calls.call(AwsCall.DescribeStreamConsumer, what, policy)(
+      by.call(AwsCall.DescribeStreamConsumer, what)(
         DamagedAnswer.unlessRead(client.describeStreamConsumer(request.build())) { answer =>
           StreamConsumer.of(answer.consumerDescription)
         }
@@ -213,7 +211,7 @@ private[kinesisspark] final class ConsumerDirectory(
       .builder()
       .streamARN(stream.text)
       .consumerName(name)
-      .overrideConfiguration(inTime)
+      .overrideConfiguration(calls.inTime)
     // No tags is not the same as an empty map of them: that needs the permission to tag.
     if (all.nonEmpty) request.tags(all.asJava)
     calls.once(AwsCall.RegisterStreamConsumer)(sent(request.build())) match {
@@ -253,13 +251,6 @@ private[kinesisspark] final class ConsumerDirectory(
         log.info(s"the consumers of $stream can't be listed: ${e.getMessage}")
         Nil
     }
-
-  private def policy(call: AwsCall) = RetryPolicy.of(call, retries)
-
-  private def briefly(call: AwsCall) = RetryPolicy.of(call, retries.within(retries.maxDuration.min(QuestionTime)))
-
-  private def inTime =
-    AwsRequestOverrideConfiguration.builder().apiCallAttemptTimeout(retries.attemptTime.toJava).build()
 
   private def consumerOf(stream: StreamArn, name: String): String = resource(s"consumer $name of stream $stream")
 

@@ -40,7 +40,7 @@ private[kinesisspark] object KnownStreams {
         val lease = clients.lease(stream.client, Regions.resolve(stream.stream, stream.client))
         leases += lease
         val arn = stream.stream.arn.getOrElse(
-          new StreamDirectory(lease.client, DirectoryRetry.of(lease))
+          new StreamDirectory(lease.client, BlockingCalls.of(lease))
             .describe(stream.stream)
             .arn
         )

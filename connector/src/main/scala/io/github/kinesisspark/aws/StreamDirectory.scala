@@ -47,13 +47,13 @@ object ShardFilter {
   */
 final case class ShardListing(shards: Vector[Shard], serviceTimeMillis: Long)
 
-/** Questions about streams: the driver's, and those of tasks that aggregate or don't find a shard. Each call blocks, retries by [[DirectoryRetry]] and ends
-  * within its total time; an interrupt ends it at once. One directory per client.
+/** Questions about streams: the driver's, and those of tasks that aggregate or don't find a shard. Each blocks, and ends
+  * within its total time ([[BlockingCalls]]). One directory per client.
   *
   * @see [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_ListShards.html ListShards]] (1,000 calls/s per stream),
   *      [[https://docs.aws.amazon.com/kinesis/latest/APIReference/API_DescribeStreamSummary.html DescribeStreamSummary]] (20 calls/s per account)
   */
-final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
+final class StreamDirectory(client: KinesisAsyncClient, calls: BlockingCalls) {
   import StreamDirectory._
 
   /** @throws KinesisException of the fault's class, `KINESIS_NOT_FOUND` where there is no such stream
@@ -64,9 +64,9 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
       case StreamRef.ByName(name) => DescribeStreamSummaryRequest.builder().streamName(name)
       case StreamRef.ByArn(value) => DescribeStreamSummaryRequest.builder().streamARN(value.text)
     }
-    request.overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
-    val summary = retry.call(AwsCall.DescribeStreamSummary, resource(stream.toString)) {
-      DamagedAnswer.unlessRead(client.describeStreamSummary(request.build())) { answer =>
+    val question = request.overrideConfiguration(calls.inTime).build()
+    val summary  = calls.call(AwsCall.DescribeStreamSummary, resource(stream.toString), Some(calls.deadline())) {
+      DamagedAnswer.unlessRead(client.describeStreamSummary(question)) { answer =>
         DamagedAnswer.has(answer.streamDescriptionSummary, "StreamDescriptionSummary")
       }
     }
@@ -95,7 +95,7 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
 
   /** The same, also by the stream's name. */
   def listShards(stream: StreamRef, filter: ShardFilter): ShardListing = {
-    val deadline = retry.deadline()
+    val deadline = calls.deadline()
     filter match {
       case ShardFilter.All            => list(stream, Filter(ShardFilterType.FROM_TRIM_HORIZON, None), deadline)
       case ShardFilter.OpenAt(millis) =>
@@ -119,12 +119,12 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
     s"stream $stream (region ${config.region}$endpoint)"
   }
 
-  private def list(stream: StreamRef, filter: Filter, deadline: DirectoryRetry.Deadline): ShardListing = {
+  private def list(stream: StreamRef, filter: Filter, deadline: BlockingCalls.Deadline): ShardListing = {
     def page(token: Option[String]): Page = {
       val request = ListShardsRequest
         .builder()
         .maxResults(PageSize)
-        .overrideConfiguration { o => o.apiCallAttemptTimeout(retry.attemptTimeout); () }
+        .overrideConfiguration(calls.inTime)
       token match {
         // The token holds stream and filter; the service refuses a request that repeats them.
         case Some(t) => request.nextToken(t)
@@ -133,18 +133,18 @@ final class StreamDirectory(client: KinesisAsyncClient, retry: DirectoryRetry) {
             f.`type`(filter.kind); filter.at.foreach(f.timestamp(_)); ()
           }
       }
-      retry.call(AwsCall.ListShards, resource(stream.toString), deadline)(
+      calls.call(AwsCall.ListShards, resource(stream.toString), Some(deadline))(
         DamagedAnswer.unlessRead(client.listShards(request.build()))(pageOf)
       )
     }
 
     val pages =
-      retry.restarting(AwsCall.ListShards)(
+      calls.restarting(AwsCall.ListShards)(
         Paging.all(AwsCall.ListShards, resource(stream.toString), MostShards)(page)(_.next, _.shards.size)
       )
     ShardListing(
       pages.flatMap(_.shards),
-      pages.head.timeMillis.getOrElse(retry.runtime.clock.millis())
+      pages.head.timeMillis.getOrElse(calls.runtime.clock.millis())
     )
   }
 }

@@ -13,10 +13,10 @@ import software.amazon.awssdk.services.kinesis.model.{PutRecordsRequest, PutReco
 
 import io.github.kinesisspark.aws.{
   AwsCall,
+  BlockingCalls,
   ClientKind,
   ClientLease,
   DamagedAnswer,
-  DirectoryRetry,
   FaultClassifier,
   KinesisFault,
   Regions,
@@ -61,7 +61,7 @@ private[write] final class PutRecordsCalls(
     */
   def shards(stream: StreamRef): Vector[Shard] = {
     val from      = lease(stream)
-    val directory = new StreamDirectory(from.client, DirectoryRetry.of(from).copy(isNew = true))
+    val directory = new StreamDirectory(from.client, BlockingCalls.of(from).copy(isNew = true))
     writers.unlessKilled(isKilled)(directory.listShards(stream, ShardFilter.All).shards)
   }
 

@@ -122,7 +122,7 @@ class HostileServerTest extends AnyFunSuite {
     val began   = System.nanoTime()
     // As the driver's calls are limited, and as those of readers are.
     val (blocking, _) = asked((_, _) => endless) { client =>
-      val calls = new BlockingCalls(() => false, stuckTime = 600.millis, SilentCalls)
+      val calls = BlockingCalls(CallRetries.default.copy(attemptTime = 300.millis), () => false, SilentCalls)
       calls.once(AwsCall.ListShards)(client.describeLimits())
     }
     val (reading, _) = asked((_, _) => endless) { client =>

@@ -76,13 +76,13 @@ class RetriedCallsSpec extends AnyFunSpec with Matchers {
     Using.resource(KinesisClients.ofJvm.lease(options, "eu-west-1"))(lease => failing(work(lease)))
 
   private def directory(work: StreamDirectory => Any): ClientOptions => Unit =
-    leased(lease => work(new StreamDirectory(lease.client, DirectoryRetry.of(lease))))
+    leased(lease => work(new StreamDirectory(lease.client, BlockingCalls.of(lease))))
 
   private def consumers(work: ConsumerDirectory => Any): ClientOptions => Unit =
     leased(lease => work(ConsumerDirectoryTest.directory(lease.client, lease.retries)))
 
   private def peek: ClientOptions => Unit =
-    leased(lease => new ShardProbes(lease.client, DirectoryRetry.of(lease)).at(shard, ShardPosition.TrimHorizon, 1))
+    leased(lease => new ShardProbes(lease.client, BlockingCalls.of(lease)).at(shard, ShardPosition.TrimHorizon, 1))
 
   private def polled(options: ClientOptions): Unit =
     Using.Manager { use =>

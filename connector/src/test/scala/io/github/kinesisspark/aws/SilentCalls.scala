@@ -13,5 +13,5 @@ private[kinesisspark] object SilentCalls extends CallObserver {
   /** @param hasWorked whether a call of the client has ever succeeded */
   def retry(retries: CallRetries = CallRetries.default, hasWorked: Boolean = false)(implicit
       runtime: Runtime
-  ): DirectoryRetry = DirectoryRetry(retries, () => hasWorked, this)
+  ): BlockingCalls = BlockingCalls(retries, () => hasWorked, this)
 }

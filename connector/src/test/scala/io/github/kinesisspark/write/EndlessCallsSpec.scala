@@ -14,8 +14,8 @@ import software.amazon.awssdk.auth.credentials.{AwsBasicCredentials, AwsCredenti
 
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{
+  BlockingCalls,
   ClientKind,
-  DirectoryRetry,
   KinesisClients,
   KinesisException,
   ShardFilter,
@@ -93,7 +93,7 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
     Using.resource(
       KinesisClients.ofJvm.lease(ClientOptions(None, Some(nobody), silent), "eu-west-1", ClientKind.Writes)
     ) { lease =>
-      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease, maxDuration = 1.second))
+      val directory = new StreamDirectory(lease.client, BlockingCalls.of(lease).within(1.second))
       val error     = intercept[KinesisException](directory.listShards(stream, ShardFilter.All))
       error.errorClass shouldBe "KINESIS_CREDENTIALS_TIMED_OUT"
       error.getMessage should (include("stream events") and include("gave no credentials within 30 s"))

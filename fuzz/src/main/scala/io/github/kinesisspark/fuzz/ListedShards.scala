@@ -18,7 +18,7 @@ object ListedShards extends Target {
     http.answer = _ => answer
     implicit val runtime: Runtime = hasty()
 
-    val retry     = DirectoryRetry(CallRetries.default.within(2.seconds), () => false, Silent)
+    val retry     = BlockingCalls(CallRetries.default.within(2.seconds), () => false, Silent)
     val directory = new StreamDirectory(http.client, retry)
     val stream    = StreamRef.ByArn(Desk.shard.stream)
     refusedOr(directory.describe(stream)) { about =>

@@ -54,7 +54,7 @@ final class ListedStream private (
   private val asking    = new BesideCaller("kinesis-existence")
 
   // A failed listing is repeated by the next discovery; meanwhile the query plans by the last one.
-  private val briefly          = DirectoryRetry.of(lease, DiscoveryPatience)
+  private val briefly          = BlockingCalls.of(lease).within(DiscoveryPatience)
   private val discovery        = new StreamDirectory(lease.client, briefly)
   @volatile private var broken = Option.empty[Failures]
 
@@ -110,7 +110,7 @@ final class ListedStream private (
       broken.foreach(failIfLasting)
     }
     val asked = unknown
-    if (asked.nonEmpty) findMissing(asked.toVector, DirectoryRetry.of(lease), directory): Unit
+    if (asked.nonEmpty) findMissing(asked.toVector, BlockingCalls.of(lease), directory): Unit
     unknown
   }
 
@@ -208,7 +208,7 @@ final class ListedStream private (
     val began = runtime.clock.nanos()
 
     @tailrec def look(ids: Set[String], before: Set[String]): Set[String] = {
-      val missing = findMissing(ids.toVector, DirectoryRetry.of(lease), directory)
+      val missing = findMissing(ids.toVector, BlockingCalls.of(lease), directory)
       val gone    = before ++ missing.gone
       if (missing.listed.isEmpty) gone
       else if (runtime.clock.nanos() - began > maxRetryDuration.toNanos) {
@@ -235,8 +235,8 @@ final class ListedStream private (
     * GetShardIterator finds nor a listing has that is asked for after that. One that such a listing has may be gone as well: the listing may be older than
     * the shard's expiry.
     */
-  private def findMissing(shardIds: Vector[String], retry: DirectoryRetry, by: StreamDirectory): Missing = {
-    val probes   = new ShardProbes(lease.client, retry)
+  private def findMissing(shardIds: Vector[String], calls: BlockingCalls, by: StreamDirectory): Missing = {
+    val probes   = new ShardProbes(lease.client, calls)
     val notFound = Parallel.map(shardIds)(id => Option.unless(probes.finds(ShardKey(arn, id)))(id)).flatten.toSet
     val gone     = if (notFound.isEmpty) notFound else notFound -- list(by).shards.map(_.id)
     if (gone.nonEmpty) recordGone(gone)
@@ -256,7 +256,7 @@ final class ListedStream private (
 
   /** @param patience with each question; left out, `maxRetryDuration` */
   private[catalog] def probes(patience: Option[FiniteDuration] = None): ShardProbes =
-    new ShardProbes(lease.client, patience.fold(DirectoryRetry.of(lease))(DirectoryRetry.of(lease, _)))
+    new ShardProbes(lease.client, patience.foldLeft(BlockingCalls.of(lease))(_.within(_)))
 
   /** Looks into its shards. */
   val ends: ShardEnds = new ShardEnds(_ => probes())
@@ -441,7 +441,7 @@ object ListedStream {
     val region = Regions.resolve(options.stream, options.client)
     val lease  = clients.lease(options.client, region)
     Closing.unlessMade(lease.close()) {
-      val directory   = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
+      val directory   = new StreamDirectory(lease.client, BlockingCalls.of(lease))
       val description = directory.describe(options.stream)
       new ListedStream(
         description.arn,

@@ -1,6 +1,6 @@
 package io.github.kinesisspark.read.catalog
 
-import io.github.kinesisspark.aws.{ClientLease, DirectoryRetry, KinesisClients}
+import io.github.kinesisspark.aws.{BlockingCalls, ClientLease, KinesisClients}
 import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.StreamAccess
 import io.github.kinesisspark.runtime.Closing
@@ -13,7 +13,7 @@ object ProbeClients {
     var leases                    = Map.empty[StreamArn, ClientLease]
     def probes(stream: StreamArn) = {
       val lease = leases(stream)
-      new ShardProbes(lease.client, DirectoryRetry.of(lease))
+      new ShardProbes(lease.client, BlockingCalls.of(lease))
     }
     try {
       streams.foreach { case (arn, access) => leases += arn -> clients.lease(access.client, access.region) }

@@ -3,8 +3,8 @@ package io.github.kinesisspark.read.catalog
 import scala.annotation.tailrec
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
+import scala.jdk.DurationConverters._
 
-import software.amazon.awssdk.awscore.AwsRequestOverrideConfiguration
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import software.amazon.awssdk.services.kinesis.model.{GetRecordsRequest, GetRecordsResponse}
 
@@ -38,7 +38,7 @@ object Probe {
 /** The driver's short looks into shards, by GetShardIterator and GetRecords: all pollers of a shard share 5 calls a second.
   * Each blocks and retries as the driver's other questions do.
   */
-final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
+final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
   import ShardProbes._
 
   /** @param most     records to see
@@ -77,13 +77,13 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
       most: Int,
       confirms: Boolean
   ): Probe = {
-    val deadline = retry.deadline()
+    val deadline = calls.deadline()
 
     @tailrec def look(from: Option[String], confirmed: Boolean): Probe =
       ask(shard, from.getOrElse(iteratorAt(shard, begin, deadline)), most, deadline) match {
         case None =>
           // Not at once: a server may say so of every iterator.
-          retry.runtime.waits.sleep(BetweenCalls)
+          calls.runtime.waits.sleep(BetweenCalls)
           look(None, confirmed)
         case Some((answer, seen)) =>
           val next    = Option(answer.nextShardIterator)
@@ -96,7 +96,7 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
             Probe(records, isTip, next.isEmpty, position, next)
           else if (deadline.left.length == 0) throw endless(shard, behind)
           else {
-            retry.runtime.waits.sleep(BetweenCalls)
+            calls.runtime.waits.sleep(BetweenCalls)
             look(next, confirmed = isTip)
           }
       }
@@ -105,7 +105,7 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
 
   private def endless(shard: ShardKey, behind: Long) = new KinesisException(
     "KINESIS_TIMED_OUT",
-    s"GetRecords of $shard has answered without records for ${retry.maxDuration.toSeconds} s, while it reports to be $behind ms behind. " +
+    s"GetRecords of $shard has answered without records for ${calls.retries.maxDuration.toSeconds} s, while it reports to be $behind ms behind. " +
       "Is the endpoint Amazon Kinesis? Raise maxRetryDuration if the shard has gaps of months.",
     reason = FailureReason.Outage
   )
@@ -116,7 +116,7 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
     */
   def finds(shard: ShardKey): Boolean =
     try {
-      iteratorAt(shard, ShardPosition.TrimHorizon, retry.deadline())
+      iteratorAt(shard, ShardPosition.TrimHorizon, calls.deadline())
       true
     } catch { case e: KinesisException if e.reason == FailureReason.NotFound => false }
 
@@ -128,28 +128,26 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
   def millisBehind(shard: ShardKey, position: ShardPosition): Long =
     if (position == ShardPosition.ShardEnd) 0
     else {
-      val deadline = retry.deadline()
+      val deadline = calls.deadline()
       val request  = GetRecordsRequest.builder
         .streamARN(shard.stream.text)
         .shardIterator(iteratorAt(shard, position, deadline))
         .limit(1)
-        .overrideConfiguration(attempt)
+        .overrideConfiguration(calls.inTime)
         .build
-      retry.call(AwsCall.GetRecords, shard.toString, deadline) {
+      calls.call(AwsCall.GetRecords, shard.toString, Some(deadline)) {
         DamagedAnswer.unlessRead(client.getRecords(request)) { answer =>
           // Measured after the record that is returned, so 0 where that is the last.
           val behind = DamagedAnswer.has(answer.millisBehindLatest, "MillisBehindLatest").longValue
-          val now    = ServiceClock.of(answer.sdkHttpResponse).getOrElse(retry.runtime.clock.millis())
+          val now    = ServiceClock.of(answer.sdkHttpResponse).getOrElse(calls.runtime.clock.millis())
           answer.records.asScala.map(now - _.approximateArrivalTimestamp.toEpochMilli).foldLeft(behind)(_ max _)
         }
       }
     }
 
-  private def attempt = AwsRequestOverrideConfiguration.builder.apiCallAttemptTimeout(retry.attemptTimeout).build
-
-  private def iteratorAt(shard: ShardKey, position: ShardPosition, deadline: DirectoryRetry.Deadline) = {
-    val request = ShardIterators.at(shard, position).overrideConfiguration(attempt).build
-    retry.call(AwsCall.GetShardIterator, shard.toString, deadline)(client.getShardIterator(request)).shardIterator
+  private def iteratorAt(shard: ShardKey, position: ShardPosition, deadline: BlockingCalls.Deadline) = {
+    val request = ShardIterators.at(shard, position).overrideConfiguration(calls.inTime).build
+    calls.call(AwsCall.GetShardIterator, shard.toString, Some(deadline))(client.getShardIterator(request)).shardIterator
   }
 
   /** None if the iterator has expired and there is time for another. */
@@ -157,7 +155,7 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
       shard: ShardKey,
       iterator: String,
       most: Int,
-      deadline: DirectoryRetry.Deadline
+      deadline: BlockingCalls.Deadline
   ): Option[(GetRecordsResponse, Vector[Probe.Record])] = {
     def answer = {
       val body    = new RecordExtractor
@@ -165,11 +163,11 @@ final class ShardProbes(client: KinesisAsyncClient, retry: DirectoryRetry) {
         .streamARN(shard.stream.text)
         .shardIterator(iterator)
         .limit(most)
-        .overrideConfiguration(ResponseFilter.configuration(body).apiCallAttemptTimeout(retry.attemptTimeout).build)
+        .overrideConfiguration(ResponseFilter.configuration(body).apiCallAttemptTimeout(calls.retries.attemptTime.toJava).build)
         .build
       DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a, body))
     }
-    try Some(retry.call(AwsCall.GetRecords, shard.toString, deadline)(answer))
+    try Some(calls.call(AwsCall.GetRecords, shard.toString, Some(deadline))(answer))
     catch { case e: KinesisException if e.reason == FailureReason.ExpiredIterator && deadline.left.length > 0 => None }
   }
 }

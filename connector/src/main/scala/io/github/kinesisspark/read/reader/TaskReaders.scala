@@ -2,7 +2,7 @@ package io.github.kinesisspark.read.reader
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{CallObserver, ClientKind, DirectoryRetry, ShardFilter, StreamDirectory}
+import io.github.kinesisspark.aws.{BlockingCalls, CallObserver, ClientKind, ShardFilter, StreamDirectory}
 import io.github.kinesisspark.position.{ShardKey, ShardPosition, ShardRange}
 import io.github.kinesisspark.read.reader.ShardConsumer.{Source, Sources}
 import io.github.kinesisspark.read.reader.TaskReaders._
@@ -61,7 +61,7 @@ final class TaskReaders(
 
     override def isGone(shard: ShardKey): Boolean = {
       val by        = clients.of(shard.stream, ClientKind.Calls)
-      val directory = new StreamDirectory(by.client, DirectoryRetry(by.retries, by.hasWorked, CallObserver.warning))
+      val directory = new StreamDirectory(by.client, BlockingCalls(by.retries, by.hasWorked, CallObserver.warning))
       !directory.listShards(shard.stream, ShardFilter.All).shards.exists(_.id == shard.shardId)
     }
 

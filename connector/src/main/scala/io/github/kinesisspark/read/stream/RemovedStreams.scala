@@ -66,7 +66,7 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
     val access = StreamAccess(client.copy(region = None), arn.region)
     val lease  = clients.lease(access.client, access.region)
     try {
-      val directory = new StreamDirectory(lease.client, DirectoryRetry.of(lease))
+      val directory = new StreamDirectory(lease.client, BlockingCalls.of(lease))
       val exists    = directory.describe(StreamRef.ByArn(arn)).createdMillis == created
       Option.when(exists)(RemovedStream(access, directory.listShards(arn, ShardFilter.All).shards))
     } catch {

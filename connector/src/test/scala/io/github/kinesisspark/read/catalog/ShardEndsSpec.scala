@@ -19,7 +19,7 @@ import software.amazon.awssdk.services.kinesis.model.{
 
 import io.github.kinesisspark.Generators.{number, shard}
 import io.github.kinesisspark.JvmRuntime.runtime
-import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry}
+import io.github.kinesisspark.aws.{BlockingCalls, CallObserver}
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.reader.StubKinesis
@@ -56,7 +56,7 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
         )
       }
     }
-    val retry = DirectoryRetry(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
+    val retry = BlockingCalls(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
     new ShardEnds(_ => new ShardProbes(client, retry))
   }
 

@@ -15,7 +15,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.CapturedLogs
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.aws.{CallObserver, DirectoryRetry, KinesisException, OfflineClient}
+import io.github.kinesisspark.aws.{BlockingCalls, CallObserver, KinesisException, OfflineClient}
 import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.catalog.ShardProbes
@@ -73,7 +73,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
     def look(): Unit = {
       val probes = new ShardProbes(
         client,
-        DirectoryRetry(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
+        BlockingCalls(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
       )
       Iterator.from(0).map(i => shard(i % shards)).takeWhile(_ => time.elapsed < outage).foreach { shard =>
         Try(probes.at(shard, ShardPosition.TrimHorizon, 1))
