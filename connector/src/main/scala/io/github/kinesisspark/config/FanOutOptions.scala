@@ -76,6 +76,8 @@ object FanOutOptions extends OptionGroup(OptionScope.Source) {
       "Tags of the consumers that the query registers, such as `team=data,env=prod`: at most 49, or 50 with `efo.deregisterOnStop` `false`. " +
         s"Consumers that it finds keep theirs. Needs the permission `kinesis:TagResource`. The key `${OwnerTag}` is the connector's own."
   )
+
+  private[config] def readTags(view: OptionView): Map[String, String] = view(tags).getOrElse(Map.empty)
 }
 
 /** Through which consumer a stream is read. */

@@ -15,24 +15,14 @@ private[config] final class FanOutParser(
     streams: Seq[(StreamRef, OptionView)],
     problems: ListBuffer[String]
 ) {
-  import FanOutParser._
+  private val name           = general(consumerName)
+  private val whenRegistered = general(registration)
+  private val deregistration = general(deregisterOnStop)
+  private val arns           = streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap
+  private val tags           = FanOutOptions.readTags(general)
 
   /** None for polling. */
-  def options(): Option[FanOutOptions] = {
-    val settings = read()
-    Option.when(general(recordPublisher))(fanOut(settings))
-  }
-
-  private def read() = Read(
-    general(consumerName),
-    general(registration),
-    general(deregisterOnStop),
-    streams.flatMap { case (ref, view) => arnOf(ref, view).map(ref -> _) }.toMap,
-    tags()
-  )
-
-  /** Of consumers that are registered. */
-  def tags(): Map[String, String] = general(FanOutOptions.tags).getOrElse(Map.empty)
+  def options(): Option[FanOutOptions] = Option.when(general(recordPublisher))(fanOut())
 
   private def arnOf(ref: StreamRef, view: OptionView): Option[ConsumerChoice] = view(consumerArn).map { arn =>
     if (arn.stream.name != ref.name || ref.arn.exists(_ != arn.stream))
@@ -40,9 +30,9 @@ private[config] final class FanOutParser(
     ConsumerChoice.Given(arn)
   }
 
-  private def fanOut(read: Read): FanOutOptions = {
-    val withoutArn = streams.map(_._1).filterNot(read.arns.contains)
-    val choice     = read.registration match {
+  private def fanOut(): FanOutOptions = {
+    val withoutArn = streams.map(_._1).filterNot(arns.contains)
+    val choice     = whenRegistered match {
       case None =>
         withoutArn.foreach { ref =>
           val isNamesake = streams.count(_._1.name == ref.name) > 1
@@ -50,40 +40,28 @@ private[config] final class FanOutParser(
           problems += s"'${registration.name}' is none, but stream $ref has no consumer: set 'efo.consumerArn.$stream' to the ARN of a consumer " +
             "that is registered for it."
         }
-        if (read.deregistration == Deregistration.OfAll)
+        if (deregistration == Deregistration.OfAll)
           problems += s"'${general.key(deregisterOnStop)}' is true, but with '${registration.name}' none the query registers no consumer, " +
             "and deregisters none. Leave it out."
         if (general.has(FanOutOptions.tags))
           problems += s"'${general.key(FanOutOptions.tags)}' is given, but with '${registration.name}' none the query registers no consumer to tag. " +
             "Leave it out."
         None
-      case Some(when) => registered(read, when, withoutArn)
+      case Some(when) => registered(when, withoutArn)
     }
-    FanOutOptions(read.arns ++ choice.toSeq.flatMap(c => withoutArn.map(_ -> c)), read.tags)
+    FanOutOptions(arns ++ choice.toSeq.flatMap(c => withoutArn.map(_ -> c)), tags)
   }
 
-  private def registered(read: Read, when: RegistrationTime, withoutArn: Seq[StreamRef]): Option[ConsumerChoice] = {
+  private def registered(when: RegistrationTime, withoutArn: Seq[StreamRef]): Option[ConsumerChoice] = {
     // A name that can't be read is a problem already.
-    if (read.name.isEmpty && withoutArn.nonEmpty && !general.has(consumerName))
+    if (name.isEmpty && withoutArn.nonEmpty && !general.has(consumerName))
       problems += s"'${consumerName.name}' is missing: '${recordPublisher.name}' efo reads through a stream consumer, to be registered under a name of " +
         "your own (one for each query). Or set 'efo.consumerArn.<stream>' for every stream."
-    if (read.tags.contains(FanOutOptions.OwnerTag))
+    if (tags.contains(FanOutOptions.OwnerTag))
       problems += s"'${general.key(FanOutOptions.tags)}' has the key ${FanOutOptions.OwnerTag}, which the connector sets itself. Leave it out."
-    if (read.deregistration != Deregistration.OfNone && read.tags.size >= FanOutOptions.MostTags)
-      problems += s"'${general.key(FanOutOptions.tags)}' has ${read.tags.size} tags. A consumer has at most ${FanOutOptions.MostTags}, and the connector " +
+    if (deregistration != Deregistration.OfNone && tags.size >= FanOutOptions.MostTags)
+      problems += s"'${general.key(FanOutOptions.tags)}' has ${tags.size} tags. A consumer has at most ${FanOutOptions.MostTags}, and the connector " +
         s"sets ${FanOutOptions.OwnerTag}. Leave one out, or set '${deregisterOnStop.name}' to false."
-    read.name.map(ConsumerChoice.Registered(_, when, read.deregistration))
+    name.map(ConsumerChoice.Registered(_, when, deregistration))
   }
-}
-
-private object FanOutParser {
-
-  /** The values by themselves. */
-  final case class Read(
-      name: Option[String],
-      registration: Option[RegistrationTime],
-      deregistration: Deregistration,
-      arns: Map[StreamRef, ConsumerChoice],
-      tags: Map[String, String]
-  )
 }

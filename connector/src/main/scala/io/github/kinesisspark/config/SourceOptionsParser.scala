@@ -37,13 +37,12 @@ private[config] object SourceOptionsParser {
     private val ownKeys = streamKeys(refs)
     private val general = viewOf(settings)
     private val views   = refs.map(ref => ref -> viewOf(settings ++ ownKeys.getOrElse(ref, Map.empty)))
-    private val fanOut  = new FanOutParser(general, views, problems)
     private val clients = new ClientParser(CallRetries.read(general), problems)
 
     def sourceOptions(): SourceOptions = SourceOptions(
       streams = eachStream(),
       client = clients.client(general, clients.credentials(settings)),
-      fanOut = fanOut.options(),
+      fanOut = new FanOutParser(general, views, problems).options(),
       failOnDataLoss = general(SourceOptions.failOnDataLoss),
       deaggregate = general(SourceOptions.deaggregate),
       admission = AdmissionOptions.read(general),
@@ -55,7 +54,7 @@ private[config] object SourceOptionsParser {
       cloudWatch = CloudWatchOptions.read(general)
     )
 
-    def consumerOptions(): ConsumerOptions = ConsumerOptions(eachStream(), fanOut.tags())
+    def consumerOptions(): ConsumerOptions = ConsumerOptions(eachStream(), FanOutOptions.readTags(general))
 
     def eachStream(): Seq[StreamOptions] = {
       val base = clients.credentials(settings)
