@@ -8,25 +8,38 @@ import io.github.kinesisspark.position.StreamArn
 import io.github.kinesisspark.read.reader.ResolvedPublisher
 import io.github.kinesisspark.runtime.Closing
 
-/** What the driver does so that its readers get records. Used by the query's own thread only. */
-sealed trait ConsumerLifecycle extends AutoCloseable {
+/** What the driver does so that its readers get records. Consumers are found or registered when the first batch is planned. Used by the query's own
+  * thread only.
+  *
+  * @param consumers none where readers poll
+  */
+final class ConsumerLifecycle private (consumers: Option[FanOutConsumers]) extends AutoCloseable {
+  private var current = Option.empty[ResolvedPublisher.FanOut]
 
   /** How the readers get their records. */
-  def publisher: ResolvedPublisher
+  def publisher: ResolvedPublisher = {
+    current = current.orElse(consumers.map(own => ResolvedPublisher.FanOut(own.resolve())))
+    current.getOrElse(ResolvedPublisher.Polling)
+  }
 
   /** After SubscribeToShard found something gone: looks for the stream's consumer, and says whether it is another now, so
     * that the readers can continue.
     */
-  def renew(stream: StreamArn): Boolean
+  def renew(stream: StreamArn): Boolean = consumers.exists { own =>
+    val now    = own.renew(stream)
+    val before = current
+    current = before.map(_.renewed(stream, now))
+    current != before
+  }
 
   /** After another query, or another driver of this one, has shown to be the owner of the stream's consumer. */
-  def leave(stream: StreamArn): Unit
+  def leave(stream: StreamArn): Unit = consumers.foreach(_.leave(stream))
 
   /** What it took, if it takes any calls. */
-  def calls: Option[ConsumerCalls]
+  def calls: Option[ConsumerCalls] = consumers.map(_.calls)
 
   /** Once no reader is left. */
-  override def close(): Unit
+  override def close(): Unit = consumers.foreach(own => Closing.all(() => own.release(), own))
 }
 
 object ConsumerLifecycle {
@@ -34,9 +47,7 @@ object ConsumerLifecycle {
 
   /** @param query its id, as its checkpoint keeps it */
   def of(options: SourceOptions, query: => Option[String], clients: KinesisClients): ConsumerLifecycle =
-    options.fanOut.fold[ConsumerLifecycle](Polling) { fanOut =>
-      new FanOut(FanOutConsumers.open(options.streams, fanOut, query, clients))
-    }
+    new ConsumerLifecycle(options.fanOut.map(FanOutConsumers.open(options.streams, _, query, clients)))
 
   /** At `load()`, before there is a query. */
   def begin(options: SourceOptions, clients: KinesisClients): Unit =
@@ -68,37 +79,5 @@ object ConsumerLifecycle {
           ResolvedPublisher.Polling
         }
       } finally consumers.close()
-  }
-
-  private[kinesisspark] case object Polling extends ConsumerLifecycle {
-    override def publisher: ResolvedPublisher      = ResolvedPublisher.Polling
-    override def renew(stream: StreamArn): Boolean = false
-    override def leave(stream: StreamArn): Unit    = ()
-    override def calls: Option[ConsumerCalls]      = None
-    override def close(): Unit                     = ()
-  }
-
-  /** Consumers are found or registered when the first batch is planned. */
-  private final class FanOut(consumers: FanOutConsumers) extends ConsumerLifecycle {
-    private var current = Option.empty[ResolvedPublisher.FanOut]
-
-    override def publisher: ResolvedPublisher = current.getOrElse {
-      val resolved = ResolvedPublisher.FanOut(consumers.resolve())
-      current = Some(resolved)
-      resolved
-    }
-
-    override def renew(stream: StreamArn): Boolean = {
-      val now    = consumers.renew(stream)
-      val before = current
-      current = before.map(_.renewed(stream, now))
-      current != before
-    }
-
-    override def leave(stream: StreamArn): Unit = consumers.leave(stream)
-
-    override def calls: Option[ConsumerCalls] = Some(consumers.calls)
-
-    override def close(): Unit = Closing.all(() => consumers.release(), consumers)
   }
 }
