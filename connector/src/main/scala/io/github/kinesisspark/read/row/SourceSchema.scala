@@ -40,7 +40,7 @@ object SourceSchema {
 private[read] final class RecordRow(shard: ShardKey, columns: StructType) extends BaseGenericInternalRow {
   import RecordRow._
 
-  private val kinds      = columns.fieldNames.map(kind)
+  private val kinds      = columns.fieldNames.map(SourceSchema.schema.fieldIndex)
   private val streamName = UTF8String.fromString(shard.stream.name)
   private val shardId    = UTF8String.fromString(shard.shardId)
 
@@ -103,7 +103,7 @@ private[read] final class RecordRow(shard: ShardKey, columns: StructType) extend
 }
 
 private object RecordRow {
-  // Constants, so that a match on them is a jump.
+  // The schema's columns in their order. Constants, so that a match on them is a jump.
   private final val Data              = 0
   private final val PartitionKey      = 1
   private final val ExplicitHashKey   = 2
@@ -111,18 +111,6 @@ private object RecordRow {
   private final val SubSequenceNumber = 4
   private final val ArrivalTime       = 5
   private final val StreamName        = 6
-  private final val ShardId           = 7
 
   private val ReadOnly = "a row of the source is read-only"
-
-  private def kind(column: String): Int = column match {
-    case "data"                        => Data
-    case "partitionKey"                => PartitionKey
-    case "explicitHashKey"             => ExplicitHashKey
-    case "sequenceNumber"              => SequenceNumber
-    case "subSequenceNumber"           => SubSequenceNumber
-    case "approximateArrivalTimestamp" => ArrivalTime
-    case "streamName"                  => StreamName
-    case "shardId"                     => ShardId
-  }
 }
