@@ -12,25 +12,13 @@ import io.github.kinesisspark.read.reader.ReaderMemory
 /** What the source of a streaming query has from the Spark that runs it. A simulation has its own. Called on the query's own thread. */
 trait QueryHost {
 
-  /** As [[RunningQuery#queryId]]. */
+  // As in RunningQuery.
   def queryId: Option[String]
-
-  /** As [[RunningQuery#interval]]. */
   def interval: Option[FiniteDuration]
-
-  /** As [[RunningQuery#shuffleTasks]]. */
   def shuffleTasks: Int
-
-  /** As [[RunningQuery#isAlone]]. */
   def isAlone: Boolean
-
-  /** As [[RunningQuery#callers]]. */
   def callers: Option[RunningQuery.Callers]
-
-  /** As [[RunningQuery#hasLostCheckpoint]]. */
   def hasLostCheckpoint: Boolean
-
-  /** As [[RunningQuery#leavesOffsetsOut]]. */
   def leavesOffsetsOut: Boolean
 
   /** As [[ReaderMemory.of]]. */
