@@ -5,10 +5,11 @@ import java.util.regex.Pattern
 
 import io.github.kinesisspark.config.{ConnectionOptions, ProxyOptions}
 import io.netty.channel.ChannelHandler
+import io.netty.channel.socket.nio.NioSocketChannel
 import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder
 import software.amazon.awssdk.core.client.config.{ClientOverrideConfiguration, SdkAdvancedClientOption}
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
-import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient, ProxyConfiguration}
+import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient, ProxyConfiguration, SdkEventLoopGroup}
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -131,7 +132,7 @@ object ClientKind {
   ): NettyNioAsyncHttpClient.Builder = {
     val builder = NettyNioAsyncHttpClient.builder()
     val all     = (if (usesTls(endpoint)) Seq(() => new HandshakeWatch) else Nil) ++ handlers
-    if (all.nonEmpty) builder.eventLoopGroup(Connections.having(all))
+    if (all.nonEmpty) builder.eventLoopGroup(havingHandlers(all))
     connection.caBundle.foreach(file => builder.tlsTrustManagersProvider(CaBundle.load(file)))
     connection.proxy.foreach(proxy => builder.proxyConfiguration(proxyOf(proxy)))
     builder
@@ -142,6 +143,19 @@ object ClientKind {
       // Firewalls and NAT drop idle connections.
       .tcpKeepAlive(true)
   }
+
+  /** The JVM's threads for connections that have handlers of ours beside the SDK's. They end with the JVM, as those of the SDK do. */
+  private lazy val eventLoops = SdkEventLoopGroup.builder().build().eventLoopGroup
+
+  /** @param handlers nearest to the network first */
+  private def havingHandlers(handlers: Seq[() => ChannelHandler]) = SdkEventLoopGroup.create(
+    eventLoops,
+    () => {
+      val channel = new NioSocketChannel
+      handlers.foreach(make => channel.pipeline.addLast(make()))
+      channel
+    }
+  )
 
   private def proxyOf(proxy: ProxyOptions): ProxyConfiguration = {
     val builder = ProxyConfiguration

@@ -34,7 +34,7 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
     val result = new CompletableFuture[Void]
     if (knowsPrior) byPriorKnowledge(request, result)
     else
-      follow(alpn.execute(withHandler(request, new AlpnFailureFilter(request.responseHandler))), result) { failure =>
+      follow(alpn.execute(withHandler(request, new Watched(request.responseHandler, isAboutAlpn))), result) { failure =>
         // Nothing of the request was sent.
         if (isAboutAlpn(failure) && !result.isDone) byPriorKnowledge(request, result)
         else result.completeExceptionally(failure): Unit
@@ -43,7 +43,7 @@ private[aws] final class Http2Negotiation(alpn: SdkAsyncHttpClient, prior: () =>
   }
 
   private def byPriorKnowledge(request: AsyncExecuteRequest, result: CompletableFuture[Void]): Unit = {
-    val handler = new Watched(request.responseHandler)
+    val handler = new Watched(request.responseHandler, isHidden = _ => false)
     try
       follow(fallBack(request).execute(withHandler(request, handler)), result) { failure =>
         if (!handler.isAnswered) knowsPrior = false
@@ -93,15 +93,12 @@ private[aws] object Http2Negotiation {
   private def says(failure: Throwable, text: String) =
     Option(failure.getMessage).exists(_.toLowerCase(Locale.ROOT).contains(text))
 
-  /** Keeps from the SDK that a call failed which is made again. */
-  private final class AlpnFailureFilter(handler: SdkAsyncHttpResponseHandler) extends SdkAsyncHttpResponseHandler {
-    override def onHeaders(response: SdkHttpResponse): Unit  = handler.onHeaders(response)
-    override def onStream(body: Publisher[ByteBuffer]): Unit = handler.onStream(body)
-    override def onError(failure: Throwable): Unit           = if (!isAboutAlpn(failure)) handler.onError(failure)
-  }
-
-  /** Knows whether an answer has begun. */
-  private final class Watched(handler: SdkAsyncHttpResponseHandler) extends SdkAsyncHttpResponseHandler {
+  /** Knows whether an answer has begun.
+    *
+    * @param isHidden failures that the SDK doesn't see, as the call is made again
+    */
+  private final class Watched(handler: SdkAsyncHttpResponseHandler, isHidden: Throwable => Boolean)
+      extends SdkAsyncHttpResponseHandler {
     @volatile var isAnswered = false
 
     override def onHeaders(response: SdkHttpResponse): Unit = {
@@ -109,7 +106,7 @@ private[aws] object Http2Negotiation {
       handler.onHeaders(response)
     }
     override def onStream(body: Publisher[ByteBuffer]): Unit = handler.onStream(body)
-    override def onError(failure: Throwable): Unit           = handler.onError(failure)
+    override def onError(failure: Throwable): Unit           = if (!isHidden(failure)) handler.onError(failure)
   }
 
   private def withHandler(request: AsyncExecuteRequest, handler: SdkAsyncHttpResponseHandler): AsyncExecuteRequest = {
