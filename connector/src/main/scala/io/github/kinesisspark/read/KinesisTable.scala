@@ -1,8 +1,8 @@
 package io.github.kinesisspark.read
 
 import java.util
+import java.util.concurrent.ConcurrentHashMap
 
-import scala.collection.concurrent.TrieMap
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
@@ -27,7 +27,7 @@ final class KinesisTable(options: Try[SourceOptions], asGiven: util.Map[String, 
     with SupportsRead {
 
   /** By what is read. Taken once, so that every action on a DataFrame reads the same. */
-  private val snapshots = TrieMap.empty[SourceOptions, Lazy[BatchSnapshot]]
+  private val snapshots = new ConcurrentHashMap[SourceOptions, BatchSnapshot]
 
   private val streams = options.toOption.toSeq.flatMap(_.streams)
 
@@ -51,11 +51,7 @@ final class KinesisTable(options: Try[SourceOptions], asGiven: util.Map[String, 
     new KinesisScanBuilder(
       name(),
       asked,
-      () => snapshots.getOrElseUpdate(asked, new Lazy(BatchSnapshot.take(asked, DriverRuntime.ofJvm.clients))).value
+      () => snapshots.computeIfAbsent(asked, BatchSnapshot.take(_, DriverRuntime.ofJvm.clients))
     )
   }
-}
-
-private final class Lazy[A](make: => A) {
-  lazy val value: A = make
 }
