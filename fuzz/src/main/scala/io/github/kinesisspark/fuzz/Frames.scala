@@ -86,10 +86,9 @@ object Frames extends Target {
 
   /** The messages before the damage, and whether there was none. */
   private def decoded(bytes: Array[Byte]): (Vector[Message], Boolean) = {
-    val all     = Vector.newBuilder[Message]
-    val decoder = new MessageDecoder((m: Message) => all += m: Unit)
+    val decoder = new MessageDecoder
     val isWhole = Try(decoder.feed(ByteBuffer.wrap(bytes))).isSuccess
-    (all.result(), isWhole)
+    (decoder.getDecodedMessages().asScala.toVector, isWhole)
   }
 
   /** The checksums of what may be frames made right, so that damage of other kinds is met. */

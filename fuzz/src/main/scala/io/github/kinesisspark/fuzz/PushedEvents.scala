@@ -1,5 +1,7 @@
 package io.github.kinesisspark.fuzz
 
+import java.nio.ByteBuffer
+
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
@@ -92,16 +94,13 @@ object PushedEvents extends Target {
 
   /** Of each event, up to the first that can't be read. */
   private def recordsIn(body: Array[Byte]): Vector[Int] = {
-    var sizes   = Vector.empty[Int]
-    val decoder = new MessageDecoder((message: Message) =>
-      if (
-        header(message, ":message-type").contains("event") && header(message, ":event-type")
-          .contains("SubscribeToShardEvent")
-      )
-        sizes :+= Try(ujson.read(message.getPayload)("Records").arr.size).getOrElse(0)
-    )
-    val _ = Try(decoder.feed(body))
-    sizes
+    val decoder = new MessageDecoder
+    val _       = Try(decoder.feed(ByteBuffer.wrap(body)))
+    for {
+      message <- decoder.getDecodedMessages().asScala.toVector
+      if header(message, ":message-type").contains("event") &&
+        header(message, ":event-type").contains("SubscribeToShardEvent")
+    } yield Try(ujson.read(message.getPayload)("Records").arr.size).getOrElse(0)
   }
 
   private def header(message: Message, name: String) =

@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.reader
 import java.io.ByteArrayOutputStream
 import java.nio.ByteBuffer
 
-import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
 import org.reactivestreams.{Publisher, Subscriber, Subscription => Flow}
@@ -56,11 +55,8 @@ class EventRecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckP
       through.onNext(ByteBuffer.wrap(pieces.next()))
     }
 
-    def messages: Vector[Message] = {
-      val all = mutable.ArrayBuffer.empty[Message]
-      new MessageDecoder((m: Message) => all += m: Unit).feed(passed.toByteArray)
-      all.toVector
-    }
+    def messages: Vector[Message] =
+      new MessageDecoder().feed(ByteBuffer.wrap(passed.toByteArray)).getDecodedMessages().asScala.toVector
   }
 
   private def message(payload: String, headers: (String, String)*) =
