@@ -25,8 +25,10 @@ object FaultClassifier {
 
   private def matches(row: FaultTable.Row, e: Throwable): Boolean = {
     val (code, service) = e match {
-      case aws: AwsServiceException if aws.awsErrorDetails != null =>
-        (Option(aws.awsErrorDetails.errorCode), Option(aws.awsErrorDetails.serviceName))
+      case aws: AwsServiceException =>
+        val details = Option(aws.awsErrorDetails)
+        val code    = details.flatMap(d => Option(d.errorCode)).getOrElse(e.getClass.getSimpleName)
+        (Some(code), details.flatMap(d => Option(d.serviceName)))
       case _ => (None, None)
     }
     val status = e match {

@@ -22,7 +22,6 @@ import software.amazon.awssdk.core.exception.{
   ApiCallTimeoutException,
   SdkClientException
 }
-import software.amazon.awssdk.services.kinesis.model.{KinesisException => _, _}
 
 import scala.util.matching.Regex
 
@@ -48,7 +47,7 @@ object FaultTable {
     *
     * @param fault    what it means
     * @param reason   why this row says what it says
-    * @param codes    error codes of the service
+    * @param codes    error codes of the service, or, of its exceptions without one, their simple names
     * @param classes  classes of exceptions
     * @param named    simple names of exceptions that the SDK keeps to itself
     * @param statuses HTTP statuses of the service's answer
@@ -279,15 +278,13 @@ object FaultTable {
       ),
       Fault.Denied(_, _),
       "Only a changed policy helps; consumers that retried this without end stood still without a word.",
-      codes = Set("AccessDeniedException", "AccessDenied"),
-      classes = Seq(classOf[AccessDeniedException])
+      codes = Set("AccessDeniedException", "AccessDenied")
     ),
     Row(
       FaultKind("KINESIS_KMS_THROTTLED", "The stream's KMS key gets more requests than its quota."),
       transient,
       "It passes with less traffic on the key. Unlike the shard's own limits it is an outage: it is warned of, and ends the query if it lasts.",
-      codes = Set("KMSThrottlingException", "KmsThrottlingException"),
-      classes = Seq(classOf[KmsThrottlingException])
+      codes = Set("KMSThrottlingException", "KmsThrottlingException")
     ),
     Row(
       FaultKind(
@@ -302,14 +299,12 @@ object FaultTable {
         "KMSInvalidStateException",
         "KMSNotFoundException",
         "KMSOptInRequired",
-        "KMSOptInRequiredException"
-      ),
-      classes = Seq(
-        classOf[KmsAccessDeniedException],
-        classOf[KmsDisabledException],
-        classOf[KmsInvalidStateException],
-        classOf[KmsNotFoundException],
-        classOf[KmsOptInRequiredException]
+        "KMSOptInRequiredException",
+        "KmsAccessDeniedException",
+        "KmsDisabledException",
+        "KmsInvalidStateException",
+        "KmsNotFoundException",
+        "KmsOptInRequiredException"
       )
     ),
     // -- the query is being stopped
@@ -332,22 +327,19 @@ object FaultTable {
       ),
       throttled,
       "5 GetRecords a second and 2 MB/s per shard are shared by all pollers.",
-      codes = ThrottlingCodes,
-      classes = Seq(classOf[ProvisionedThroughputExceededException], classOf[LimitExceededException])
+      codes = ThrottlingCodes
     ),
     Row(
       FaultKind("KINESIS_ITERATOR_EXPIRED", "The shard iterator is older than 5 minutes."),
       Fault.ExpiredIterator(_, _),
       "The position it was made from still holds.",
-      codes = Set("ExpiredIteratorException"),
-      classes = Seq(classOf[ExpiredIteratorException])
+      codes = Set("ExpiredIteratorException")
     ),
     Row(
       FaultKind("KINESIS_PAGING_EXPIRED", "The paging token is older than 5 minutes."),
       Fault.ExpiredNextToken(_, _),
       "Pages from before may be out of date as well: all or nothing.",
-      codes = Set("ExpiredNextTokenException"),
-      classes = Seq(classOf[ExpiredNextTokenException])
+      codes = Set("ExpiredNextTokenException")
     ),
     Row(
       FaultKind(
@@ -356,15 +348,13 @@ object FaultTable {
       ),
       Fault.ResourceInUse(_, _),
       "A stream is UPDATING for seconds to minutes. A subscription is refused within 5 s of the one before, and ended by one that takes over.",
-      codes = Set("ResourceInUseException"),
-      classes = Seq(classOf[ResourceInUseException])
+      codes = Set("ResourceInUseException")
     ),
     Row(
       FaultKind(NotFound, "It doesn't exist in this account and region, or was deleted."),
       Fault.NotFound(_, _),
       "Stream, shard or consumer: the caller has to ask which, and must not take it for a shard's end.",
-      codes = Set("ResourceNotFoundException"),
-      classes = Seq(classOf[ResourceNotFoundException])
+      codes = Set("ResourceNotFoundException")
     ),
     Row(
       FaultKind(
@@ -373,8 +363,7 @@ object FaultTable {
       ),
       Fault.InvalidArgument(_, _),
       "A stale iterator answers this as well. A subscription has none: its position stays what it is.",
-      codes = Set("InvalidArgumentException"),
-      classes = Seq(classOf[InvalidArgumentException])
+      codes = Set("InvalidArgumentException")
     ),
     Row(
       FaultKind(
@@ -397,8 +386,7 @@ object FaultTable {
         "InvalidParameterValue",
         "InvalidParameterCombination",
         "InvalidQueryParameter"
-      ),
-      classes = Seq(classOf[ValidationException])
+      )
     ),
     Row(
       FaultKind("KINESIS_UNAVAILABLE", "The service has trouble of its own; see the AWS Health Dashboard if it stays."),
@@ -415,8 +403,7 @@ object FaultTable {
         "RequestTimeout",
         "RequestTimeoutException",
         "PriorRequestNotComplete"
-      ),
-      classes = Seq(classOf[InternalFailureException])
+      )
     ),
     Row(
       FaultKind("KINESIS_THROTTLED", "Too many requests."),
