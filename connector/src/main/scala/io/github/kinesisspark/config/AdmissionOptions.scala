@@ -59,7 +59,8 @@ object AdmissionOptions extends OptionGroup(OptionScope.Source) {
     default = "10s",
     doc = "How far a micro-batch may go ahead in one shard of where it ends in the slowest, by the times at which records " +
       "arrived in the stream. Less than the delay of the query's watermark, it keeps a catch-up from making the slower " +
-      "shards' records late. Shards that are caught up or closed hold nobody back. A shard that is behind and brings nothing for 30 s, or " +
+      "shards' records late. Shards that are caught up hold nobody back. The batch that takes a closed shard's end goes no further ahead of that end, as " +
+      "the shard's children begin in the next. A shard that is behind and brings nothing for 30 s, or " +
       "2 s where it has no memory, is not waited for: its records may be late then, and Spark drops late rows. `off` or `0` for no such bound."
   )
 

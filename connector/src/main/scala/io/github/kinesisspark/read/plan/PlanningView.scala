@@ -2,6 +2,7 @@ package io.github.kinesisspark.read.plan
 
 import scala.concurrent.duration._
 
+import io.github.kinesisspark.position.ShardPosition.ShardEnd
 import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.read.plan.PlanningView._
 
@@ -107,10 +108,12 @@ final case class PlanningView(
       case Some(s) if s.starved     => if (mayGetMemory) None else Some(StarvedPatience.toNanos)
       case _                        => Some(SilentPatience.toNanos)
     }
+    // Of one that ends in the batch, the others wait for the children, which begin in the next.
+    def children = status.collect { case s if s.position == ShardEnd => clocks.childrenBegin(shard, s.newestArrival) }
     WatermarkAlignment.Ahead(
       status.flatMap(_.oldestArrival),
       status.flatMap(_.newestArrival),
-      if (isWaitedFor(status)) clocks.earliestPending(shard, patience, nowNanos) else None
+      if (isWaitedFor(status)) clocks.earliestPending(shard, patience, nowNanos) else children
     )
   }
 
@@ -152,7 +155,7 @@ object PlanningView {
       mostWait: Option[FiniteDuration]
   )
 
-  /** @param earliestPending the earliest arrivals of shards that others wait for, before the batch
+  /** @param earliestPending the earliest arrivals that others wait for, of shards or of their children, before the batch
     * @param notReported     the same of shards whose readers have not reported
     */
   final case class Admitted(slices: BatchSlices, earliestPending: Vector[(ShardKey, Long)], notReported: Vector[Long])

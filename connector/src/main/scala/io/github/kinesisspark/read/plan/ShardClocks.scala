@@ -69,6 +69,13 @@ final case class ShardClocks(
       last          <- seen.get(shard) if time > last.admitted
     } yield shard -> last.copy(admitted = time)))
 
+  /** When the first record of a shard's children may have arrived, once a batch has taken the shard to its end. [[begin]] has them start there.
+    *
+    * @param newest the latest arrival in what that batch takes of the shard
+    */
+  def childrenBegin(shard: ShardKey, newest: Option[Long]): Long =
+    (seen.get(shard).map(_.admitted) ++ newest).maxOption.getOrElse(WatermarkAlignment.Unknown)
+
   /** The earliest arrival that is still expected from a shard that is behind, or nothing where it is not waited for any more.
     *
     * @param patienceNanos how long it may bring nothing; nothing where it holds something, and so need not bring more

@@ -4,7 +4,8 @@ package io.github.kinesisspark.read.plan
   *
   * Spark's watermark follows the newest event, whichever shard it came from; what the other shards still have to bring
   * from before it is late, and dropped. So a batch ends in every shard at most `skewMillis` after the earliest arrival
-  * that is still expected from any shard (the horizon). From shards that are caught up or ended nothing old is expected.
+  * that is still expected from any shard (the horizon). From shards that are caught up nothing old is expected. From the
+  * children of a shard that ends in the batch, all that arrived after its last record is.
   *
   * @param skewMillis by the service's times of arrival; nothing turns it off
   */
@@ -40,8 +41,8 @@ object WatermarkAlignment {
     *
     * @param oldest          what is held of it begins here; nothing where nothing is held
     * @param newest          and ends here
-    * @param earliestPending the earliest arrival of what the reader has not read yet, if others wait for that; [[Unknown]] before
-    *                        anything is known of the shard
+    * @param earliestPending the earliest arrival of what the reader has not read yet, or of the children of a shard that is read to its end, if
+    *                        others wait for that; [[Unknown]] before anything is known of the shard
     */
   final case class Ahead(oldest: Option[Long], newest: Option[Long], earliestPending: Option[Long])
 

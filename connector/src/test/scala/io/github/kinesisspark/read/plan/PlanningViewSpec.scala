@@ -7,10 +7,10 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.Generators._
 import io.github.kinesisspark.aws.FailureReason
-import io.github.kinesisspark.position.ShardPosition.TrimHorizon
+import io.github.kinesisspark.position.ShardPosition.{ShardEnd, TrimHorizon}
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
 import io.github.kinesisspark.read.plan.PlanningView.Goal
-import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer}
+import io.github.kinesisspark.read.reader.{KinesisRecord, RecordBuffer, RecordTotals}
 
 class PlanningViewSpec extends AnyFunSpec with Matchers with AfterNumbers {
   private val Patience  = 1.second
@@ -38,7 +38,7 @@ class PlanningViewSpec extends AnyFunSpec with Matchers with AfterNumbers {
     PlanningView(
       reading,
       statuses.map(s => s.shard -> s).toMap,
-      ShardClocks().begin(reading, _ => Nil, _ => false, 0),
+      ShardClocks().begin(reading, _ => Nil, _ => false, 0).afterReports(statuses.map(s => s.shard -> s.reached), 0),
       WatermarkAlignment(skew),
       beganNanos = 0,
       elapsed.toNanos
@@ -125,6 +125,32 @@ class PlanningViewSpec extends AnyFunSpec with Matchers with AfterNumbers {
       moved(silent) shouldBe empty
       moved(silent.copy(failure = Some(ReaderFailure(FailureReason.NotFound, "KINESIS_NOT_FOUND", "gone")))) should
         not be empty
+    }
+
+    it("goes no further than the skew after a shard that ends in it, as that one's children come next") {
+      // A record each 5 s, from 45 s to 250 s.
+      val arrivals = (0 to 41).map(n => KinesisRecord(number(n + 1L), "key", new Array[Byte](7), 45000L + n * 5000L))
+      val others   = statusOf(
+        shard(1),
+        RecordBuffer.at(TrimHorizon).append(arrivals.toArray, RecordTotals.of(arrivals.toArray), after(42)),
+        BoundarySpacing(0, Some(5000))
+      ).copy(millisBehind = Some(60000), reached = Some(250000))
+      val ended =
+        buffered(0, records = 3).copy(position = ShardEnd, newestArrival = Some(50000), isComplete = true)
+      def taken(ended: ReaderStatus, skew: Option[Long] = Some(10000)) =
+        view(1.milli, skew, ended, others).admit(Admission.Limits.none, fairnessOffset = 1).slices.ends
+      taken(ended)(shard(0)).position shouldBe ShardEnd
+      taken(ended)(shard(1)).newestArrival.get should (be >= 50000L and be <= 60000L)
+      taken(ended.copy(position = after(3)))(shard(1)).newestArrival shouldBe Some(250000)
+      taken(ended, skew = None)(shard(1)).newestArrival shouldBe Some(250000)
+    }
+
+    it("takes the end of a shard without records alone, and at once, where nothing is known of its children's times") {
+      val ended = emptyStatus(shard(0)).copy(position = ShardEnd, isComplete = true, millisBehind = Some(0))
+      val now   = view(1.milli, skew = Some(100), ended, buffered(1, records = 3).copy(reached = Some(1003)))
+      now.decide(goal, notUrgent).isDue shouldBe true
+      now.admit(Admission.Limits.none, fairnessOffset = 1).slices.moved shouldBe Vector(shard(0) -> ShardEnd)
+      now.leftBehind shouldBe empty
     }
 
     it("leaves a shard behind that is behind and has brought nothing for 30 s") {

@@ -36,6 +36,9 @@ class WatermarkAlignmentSpec extends AnyFunSpec with Matchers {
         .admit(Seq(shard(0) -> 70L, shard(1) -> 50L))
       val child = parents.begin(Map(shard(2) -> TrimHorizon), _ => Seq(shard(0), shard(1)), _ => true, 0)
       child.earliestPending(shard(2), Some(Patience), 0) shouldBe Some(70)
+      parents.childrenBegin(shard(0), newest = None) shouldBe 70
+      parents.childrenBegin(shard(0), newest = Some(90)) shouldBe 90
+      begun(TrimHorizon).childrenBegin(shard(0), newest = None) shouldBe WatermarkAlignment.Unknown
     }
 
     it("return to the last admitted arrival if a reader is reopened") {
