@@ -49,18 +49,21 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
   } yield Behind(shard, status.density, status.bytes, status.room, oldest, newest)
 
   /** The shards whose readers hold nothing, and say nothing of the shard: others hold all memory, or there was no answer yet, as after a batch that left no
-    * memory to them.
+    * memory to them. Not those that begin at a time: until the reader has the first record, nobody knows which one that is, so no batch can end after
+    * it. Such a shard holds the others back.
     */
-  private[plan] def holdingNothing(statuses: Map[ShardKey, ReaderStatus]): Vector[ShardKey] =
+  private[plan] def holdingNothing(statuses: Map[ShardKey, ReaderStatus]): Vector[ShardKey] = {
+    def hasNoAnswer(s: ReaderStatus) =
+      s.records == 0 && s.millisBehind.isEmpty && !s.isComplete && !s.starved && s.failure.isEmpty
     statuses.valuesIterator.collect {
-      case s if s.starved && s.outlasts(interval)                                                            => s.shard
-      case s if s.records == 0 && s.millisBehind.isEmpty && !s.isComplete && !s.starved && s.failure.isEmpty => s.shard
+      case s if !s.start.isTime && ((s.starved && s.outlasts(interval)) || hasNoAnswer(s)) => s.shard
     }.toVector
+  }
 
   /** The arrival time up to which the batch takes each shard; only of shards that are to bring more than they hold.
     *
     * @param silent          shards whose readers hold nothing: they go as far as the one that ends first
-    * @param earliestPending of the other shards, the earliest arrivals that others must not run ahead of
+    * @param earliestPending the earliest arrivals of the other shards, and of children, that none may run ahead of
     */
   private[plan] def times(
       behind: Vector[Behind],

@@ -8,7 +8,8 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position.ShardPosition.AfterSequenceNumber
+import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp, TrimHorizon}
+import io.github.kinesisspark.read.plan.PlanningView.Admitted
 
 class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
   private val MB      = 1L << 20
@@ -77,6 +78,18 @@ class LongTriggerSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyCh
       isSilent(unanswered) shouldBe true
       Seq(reading, holding, unanswered.copy(isComplete = true), unanswered.copy(records = 1))
         .foreach(isSilent(_) shouldBe false)
+    }
+
+    it("not where it holds nothing and begins at a time, and then it holds the others back") {
+      val aligned   = trigger.copy(alignment = WatermarkAlignment(Some(10000)))
+      val unbegun   = emptyStatus(shard(1)).copy(base = AtTimestamp(65000), position = AtTimestamp(65000))
+      val slices    = BatchSlices(Map(shard(0) -> BatchSlices.Slice(TrimHorizon, holding.all, None)))
+      val statuses  = Map(shard(0) -> holding, shard(1) -> unbegun)
+      val questions = aligned.questions(statuses, Admitted(slices, Vector(shard(1) -> 65000L), Vector.empty))
+      questions.map(_.times) shouldBe Some(Map(shard(0) -> 75000))
+      Seq(unbegun, unbegun.copy(starved = true)).foreach { status =>
+        aligned.holdingNothing(Map(shard(1) -> status)) shouldBe empty
+      }
     }
   }
 
