@@ -31,7 +31,9 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
     } ++
       within.collect { case (shard, cut) if !known(shard) => cut.nextArrival }.flatten
     val wanted = times(beyond, silent, others)
-    Option.when(wanted.nonEmpty)(Questions(wanted, beyond.map(_.oldest).min, beyond.map(_.writeSecond).min, interval))
+    Option.when(wanted.nonEmpty)(
+      Questions(wanted, beyond.map(_.oldest).min, beyond.map(_.writeSecond).min, interval, alignment)
+    )
   }
 
   /** The shards whose parts of a batch may end later than their readers stand. A reader that the batch before has just emptied stands where it has read to:
@@ -109,12 +111,19 @@ object LongTrigger {
 
   /** What Kinesis is asked for: of each shard the first record that arrived at a time, or one close to the newest.
     *
-    * @param times  in ms by the service's clock
-    * @param oldest the earliest arrival in what readers hold
-    * @param apart  how close, in ms
-    * @param within how long answers are waited for: a batch that waits longer has less in each interval than one without them
+    * @param times     in ms by the service's clock
+    * @param oldest    the earliest arrival in what readers hold
+    * @param apart     how close, in ms
+    * @param within    how long answers are waited for: a batch that waits longer has less in each interval than one without them
+    * @param alignment for shards that end before their time
     */
-  final case class Questions(times: Map[ShardKey, Long], oldest: Long, apart: Long, within: FiniteDuration)
+  final case class Questions(
+      times: Map[ShardKey, Long],
+      oldest: Long,
+      apart: Long,
+      within: FiniteDuration,
+      alignment: WatermarkAlignment
+  )
 
   /** Of a shard, in bytes a second.
     *
