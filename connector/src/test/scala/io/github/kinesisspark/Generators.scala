@@ -90,7 +90,9 @@ object Generators {
       created <- Gen.choose(0L, 4000000000000L)
       shards  <- Gen.mapOf(Gen.zip(Gen.choose(0, 9999).map(shardId), progress))
       to      <- Gen.option(Gen.zip(Gen.choose(0L, 4000000000000L), Gen.option(Gen.choose(24L, 8760L))))
-    } yield StreamOffset(created, shards).copy(completeTo = to.map { case (millis, hours) => CompleteTo(millis, hours) })
+    } yield StreamOffset(created, shards).copy(completeTo = to.map { case (millis, hours) =>
+      CompleteTo(millis, hours)
+    })
     Gen.mapOf(Gen.zip(streamArns, streams)).map(KinesisOffset(_))
   }
 }

@@ -69,7 +69,7 @@ final case class BlockingCalls(
   private[kinesisspark] def call[A](action: AwsCall, resource: String, deadline: Option[Deadline] = None)(
       send: => CompletableFuture[A]
   ): A = {
-    val policy = policyOf(action)
+    val policy                                     = policyOf(action)
     @tailrec def attempt(history: RetryHistory): A = once(action)(send) match {
       case Right(answer) => answer
       case Left(fault)   =>
@@ -89,7 +89,7 @@ final case class BlockingCalls(
     * @throws KinesisException as `question` does, or `KINESIS_PAGING_EXPIRED`
     */
   private[aws] def restarting[A](action: AwsCall)(question: => A): A = {
-    val backoff = policyOf(action).backoff
+    val backoff                            = policyOf(action).backoff
     @tailrec def attempt(failures: Int): A = {
       val answer =
         try Right(question)

@@ -9,7 +9,12 @@ import io.netty.channel.socket.nio.NioSocketChannel
 import software.amazon.awssdk.awscore.client.builder.AwsClientBuilder
 import software.amazon.awssdk.core.client.config.{ClientOverrideConfiguration, SdkAdvancedClientOption}
 import software.amazon.awssdk.http.{Protocol, ProtocolNegotiation}
-import software.amazon.awssdk.http.nio.netty.{Http2Configuration, NettyNioAsyncHttpClient, ProxyConfiguration, SdkEventLoopGroup}
+import software.amazon.awssdk.http.nio.netty.{
+  Http2Configuration,
+  NettyNioAsyncHttpClient,
+  ProxyConfiguration,
+  SdkEventLoopGroup
+}
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._

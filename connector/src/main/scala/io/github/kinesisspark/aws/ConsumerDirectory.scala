@@ -153,8 +153,9 @@ private[kinesisspark] final class ConsumerDirectory(
   def deregisterAtStop(arn: ConsumerArn): Unit = deregister(arn, briefly)
 
   private def deregister(arn: ConsumerArn, by: BlockingCalls): Unit = {
-    val request = DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(by.inTime).build()
-    val done    = unlessNotFound(
+    val request =
+      DeregisterStreamConsumerRequest.builder().consumerARN(arn.text).overrideConfiguration(by.inTime).build()
+    val done = unlessNotFound(
       by.call(AwsCall.DeregisterStreamConsumer, resource(s"consumer $arn"))(client.deregisterStreamConsumer(request))
     )
     log.info(s"consumer $arn is ${done.fold("gone already")(_ => "deregistered")}")

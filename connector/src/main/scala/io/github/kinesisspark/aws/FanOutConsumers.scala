@@ -66,7 +66,7 @@ final class FanOutConsumers private (
   }
 
   /** Streams of which a query of this JVM reads through the consumer. */
-  def taken: Vector[StreamArn] = opened.streams.filter(stream => claims.isTaken(claimOf(stream))).map(_.arn)
+  def taken: Seq[StreamArn] = opened.streams.filter(stream => claims.isTaken(claimOf(stream))).map(_.arn)
 
   /** After SubscribeToShard found something gone: the stream's consumer as it is now. The same ARN as before means that it
     * isn't the consumer that is gone; another means that it was deregistered by others, and is registered again.

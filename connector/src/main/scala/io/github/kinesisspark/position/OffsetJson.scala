@@ -30,7 +30,7 @@ object OffsetJson {
         ("completeTo" -> ujson.Num(to.millis.toDouble)) +:
           to.retentionHours.map(hours => "retentionHours" -> ujson.Num(hours.toDouble)).toSeq
       }
-      val from     = common.map(at => "from" -> ujson.Str(ShardPosition.encode(at)))
+      val from = common.map(at => "from" -> ujson.Str(ShardPosition.encode(at)))
       arn.text -> ujson.Obj.from(
         Seq("created" -> ujson.Num(stream.createdMillis.toDouble)) ++ complete ++ from ++ Seq(
           "shards" -> ujson.Obj.from(shards)

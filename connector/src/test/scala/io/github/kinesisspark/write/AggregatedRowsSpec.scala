@@ -1,5 +1,6 @@
 package io.github.kinesisspark.write
 
+import org.apache.logging.log4j.Level
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.funspec.AnyFunSpec
@@ -22,7 +23,7 @@ class AggregatedRowsSpec extends AnyFunSpec with Matchers with CapturedLogs {
     val writers = new WriterRuntime(new KinesisClients((_, _) => fail("no call is made")))
     val columns =
       SinkColumns(data = 0, isText = false, partitionKey = Some(1), explicitHashKey = None, targetStream = None)
-    val (_, logged) = withLogs(tasks.zipWithIndex.foreach { case (rows, task) =>
+    val (_, logged) = withLogs(Map(classOf[AggregatedRows].getName -> Level.WARN))(tasks.zipWithIndex.foreach { case (rows, task) =>
       val reader = new RowReader(columns, Some(StreamRef.ByName("events")), "run", task)
       val writer =
         new KinesisDataWriter(reader, SinkOptions.parse(Map("streamName" -> "events")), None, false, writers)

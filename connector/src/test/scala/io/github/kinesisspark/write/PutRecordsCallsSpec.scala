@@ -9,7 +9,7 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
-import software.amazon.awssdk.services.kinesis.model.{ListShardsRequest, ListShardsResponse, ResourceNotFoundException}
+import software.amazon.awssdk.services.kinesis.model.{ListShardsRequest, ListShardsResponse, ResourceNotFoundException, Shard}
 
 import io.github.kinesisspark.ContextClassLoader
 import io.github.kinesisspark.JvmRuntime.runtime
@@ -47,7 +47,9 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
     }
   }
 
-  it("a listing of shards is repeated if the service does not find the stream, as it may have been created a moment ago") {
+  it(
+    "a listing of shards is repeated if the service does not find the stream, as it may have been created a moment ago"
+  ) {
     val once = SinkOptions.parse(
       Map("streamName" -> "events", "listShards.backoff.base" -> "1ms", "listShards.backoff.max" -> "1ms")
     )
@@ -71,13 +73,16 @@ class PutRecordsCallsSpec extends AnyFunSpec with Matchers {
   private final class NewStream(failures: Int) extends OfflineClient {
     private val calls = new AtomicInteger
 
-    override def serviceClientConfiguration: KinesisServiceClientConfiguration =
-      KinesisServiceClientConfiguration.builder.region(Region.EU_WEST_1).build
+    override def serviceClientConfiguration: KinesisServiceClientConfiguration = {
+      val builder = KinesisServiceClientConfiguration.builder
+      builder.region(Region.EU_WEST_1): Unit
+      builder.build
+    }
 
     override def listShards(request: ListShardsRequest): CompletableFuture[ListShardsResponse] =
       if (calls.incrementAndGet() <= failures)
         CompletableFuture.failedFuture(ResourceNotFoundException.builder.build)
-      else CompletableFuture.completedFuture(ListShardsResponse.builder.shards().build)
+      else CompletableFuture.completedFuture(ListShardsResponse.builder.shards(java.util.List.of[Shard]()).build)
   }
 
   private val options = ClientOptions(Some("eu-west-1"), None, CredentialsOptions.DefaultChain)

@@ -160,15 +160,15 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       measured(next)
     }
 
-    override def add(rows: Vector[Entry]): Vector[Entry]                    = measured(packing.add(rows))
-    override def flush(): Vector[Entry]                                     = measured(packing.flush())
-    override def taken(record: Entry, shardId: String): Vector[Entry]       =
+    override def add(rows: Vector[Entry]): Vector[Entry]              = measured(packing.add(rows))
+    override def flush(): Vector[Entry]                               = measured(packing.flush())
+    override def taken(record: Entry, shardId: String): Vector[Entry] =
       answered(record)(packing.taken(record, shardId))
-    override def rejected(record: Entry): Vector[Entry]                     = answered(record)(packing.rejected(record))
-    override def awaitsAnswers: Boolean                                     = packing.awaitsAnswers
-    override def heldRows: Int                                              = packing.heldRows
-    override def heldBytes: Long                                            = packing.heldBytes
-    override def rows: Long                                                 = packing.rows
+    override def rejected(record: Entry): Vector[Entry] = answered(record)(packing.rejected(record))
+    override def awaitsAnswers: Boolean                 = packing.awaitsAnswers
+    override def heldRows: Int                          = packing.heldRows
+    override def heldBytes: Long                        = packing.heldBytes
+    override def rows: Long                             = packing.rows
   }
 
   it("a task writer with linger sends its rows before further rows arrive") {
@@ -353,7 +353,9 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
     writer.close()
   }
 
-  it("a task writer with aggregate holds no more than its buffer and a block of rows, also when it sends half-full records") {
+  it(
+    "a task writer with aggregate holds no more than its buffer and a block of rows, also when it sends half-full records"
+  ) {
     val time    = new VirtualTime
     val shards  = new EqualShards(64)
     val packing = new MeasuredPacking(shards.packing)
@@ -364,9 +366,8 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       linger = None,
       answersAfter = 20.millis
     )(entries => CallAnswer.PerRecord(entries.map(e => RecordAnswer.Taken(ServiceModel.shardId(shards.of(e))))))
-    val rows = Vector.tabulate(5000)(n =>
-      new Entry(events, s"key-$n", None, new Array[Byte](1000), RowId("run", 0, n.toLong))
-    )
+    val rows =
+      Vector.tabulate(5000)(n => new Entry(events, s"key-$n", None, new Array[Byte](1000), RowId("run", 0, n.toLong)))
     rows.foreach(writer.write)
     writer.flush()
     writer.counts.userRecords shouldBe rows.size
@@ -387,16 +388,15 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
       linger = None,
       answersAfter = 20.millis
     )(service.put(_, time.elapsed.toMillis))
-    val rows = Vector.tabulate(20000)(n =>
-      new Entry(events, s"key-$n", None, new Array[Byte](1000), RowId("run", 0, n.toLong))
-    )
+    val rows =
+      Vector.tabulate(20000)(n => new Entry(events, s"key-$n", None, new Array[Byte](1000), RowId("run", 0, n.toLong)))
     rows.foreach(writer.write)
     writer.flush()
     writer.counts.userRecords shouldBe rows.size
     // Full ones hold fifty rows.
     writer.counts.sent.records should be < 440L
-    // Some 20 MB, at 1 MiB a second of each shard.
-    time.elapsed should be < 10.seconds
+    // Some 20 MB at 1 MiB a second of each shard, with the waits after refusals.
+    time.elapsed should be < 15.seconds
     writer.close()
   }
 

@@ -29,7 +29,9 @@ object ReadToTip {
   ): Option[Boolean] = {
     import catalog.clients.runtime
     val looks = catalog.ends(Some(Patience))
-    def isNow = Parallel.map(positions.toVector) { case (shard, at) => looks.isTip(shard, at, readTo(shard, at)) }.forall(identity)
+    def isNow = Parallel
+      .map(positions.toVector) { case (shard, at) => looks.isTip(shard, at, readTo(shard, at)) }
+      .forall(identity)
     try
       Some(isNow && {
         runtime.waits.sleep(ShardProbes.BetweenCalls)

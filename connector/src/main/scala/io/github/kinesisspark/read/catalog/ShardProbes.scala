@@ -163,7 +163,9 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
         .streamARN(shard.stream.text)
         .shardIterator(iterator)
         .limit(most)
-        .overrideConfiguration(ResponseFilter.configuration(body).apiCallAttemptTimeout(calls.retries.attemptTime.toJava).build)
+        .overrideConfiguration(
+          ResponseFilter.configuration(body).apiCallAttemptTimeout(calls.retries.attemptTime.toJava).build
+        )
         .build
       DamagedAnswer.unlessRead(client.getRecords(request))(a => a -> seenIn(a, body))
     }

@@ -61,7 +61,7 @@ final class MemoryBudget(worker: Executor) {
     val (request, now) = synchronized {
       tickets += 1
       val request = new Request(this, account, bytes, granted, tickets)
-      val now = Option.when(account.member.waiting.isEmpty && fits(request))(serve(request))
+      val now     = Option.when(account.member.waiting.isEmpty && fits(request))(serve(request))
       if (now.isEmpty) {
         account.member.waiting.enqueue(request)
         account.waiting.enqueue(request)

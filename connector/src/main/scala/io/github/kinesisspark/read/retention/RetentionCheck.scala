@@ -37,10 +37,14 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     } {
       val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
       val hours   = Completeness.shortest(to, catalog.retention(stream)).toHours
-      val past    = s"past the stream's retention of $hours hours${if (hours < catalog.retention(stream).toHours) ", which was raised later" else ""}"
-      val oldest  = oldestOf(stream, from)
-      val likely  = oldest.collect { case (id, Some(arrival)) if gap.isLikelyLoss(arrival) => s"$id has one of $arrival" }
-      val more    = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
+      val past    =
+        s"past the stream's retention of $hours hours${if (hours < catalog.retention(stream).toHours) ", which was raised later"
+          else ""}"
+      val oldest = oldestOf(stream, from)
+      val likely = oldest.collect {
+        case (id, Some(arrival)) if gap.isLikelyLoss(arrival) => s"$id has one of $arrival"
+      }
+      val more = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
       if (likely.nonEmpty)
         report(
           s"$records are $past; that there were any is likely, as ${(likely.take(MostNamed) ++ more).mkString(", ")}",
@@ -73,7 +77,7 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
     * @throws io.github.kinesisspark.aws.KinesisException     if there are any and `failOnDataLoss`
     */
   def reportShards(planning: PlanningState): Unit = {
-    val lost                   = planning.pastRetention.filterNot(lostShards)
+    val lost = planning.pastRetention.filterNot(lostShards)
     lost.map(_.stream).distinct.foreach(catalog.checkIsSame)
     def named(shard: ShardKey) =
       // One that came and went between two listings was to be read from its beginning.
@@ -121,7 +125,8 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
   private def aging(offset: KinesisOffset): Set[StreamArn] =
     offset.streams.iterator.collect {
       case (arn, stream)
-          if stream.completeTo.exists(to => Completeness.isAging(to.millis, catalog.now(arn), catalog.retention(arn))) =>
+          if stream.completeTo
+            .exists(to => Completeness.isAging(to.millis, catalog.now(arn), catalog.retention(arn))) =>
         arn
     }.toSet
 

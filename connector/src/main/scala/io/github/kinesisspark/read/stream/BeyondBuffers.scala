@@ -126,8 +126,9 @@ object BeyondBuffers {
       statuses: Map[ShardKey, ReaderStatus],
       questions: LongTrigger.Questions
   )(again: Map[ShardKey, Long] => Map[ShardKey, CutPoint]): Map[ShardKey, CutPoint] = {
-    val ended = ends.collect { case (shard, end) if end.position == ShardEnd =>
-      (end.newestArrival ++ readTo(statuses(shard))).maxOption.getOrElse(WatermarkAlignment.Unknown)
+    val ended = ends.collect {
+      case (shard, end) if end.position == ShardEnd =>
+        (end.newestArrival ++ readTo(statuses(shard))).maxOption.getOrElse(WatermarkAlignment.Unknown)
     }
     questions.alignment.horizon(ended).fold(ends) { latest =>
       val (ahead, kept) = ends.partition { case (_, end) => end.newestArrival.exists(_ > latest) }

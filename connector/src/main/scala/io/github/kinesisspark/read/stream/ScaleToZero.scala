@@ -57,7 +57,8 @@ private[stream] final class ScaleToZero(source: QuerySource) {
   private def hasNothing(planning: PlanningState) = {
     val isBetweenShards = planning.hasNewStreams || planning.ending.nonEmpty || planning.awaitingChildren.nonEmpty ||
       planning.doubtful.nonEmpty || planning.pastRetention.nonEmpty
-    !isBetweenShards && !retention.isAging(planning.start) && ReadToTip.isSo(catalog, planning.open, readTo).contains(true)
+    !isBetweenShards && !retention
+      .isAging(planning.start) && ReadToTip.isSo(catalog, planning.open, readTo).contains(true)
   }
 }
 

@@ -68,7 +68,8 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
       }
       val time = new VirtualTime
       import time.runtime
-      val probe = new ShardProbes(client, SilentCalls.retry(hasWorked = true)).since(noon.toEpochMilli, shard(0), position, 10)
+      val probe =
+        new ShardProbes(client, SilentCalls.retry(hasWorked = true)).since(noon.toEpochMilli, shard(0), position, 10)
       (asked, probe)
     }
 

@@ -68,7 +68,7 @@ class ReaderReportsSpec extends AnyFunSpec with Matchers {
     }
 
     it("leave what was done by readers that are gone") {
-      val reports = new ReaderReports
+      val reports       = new ReaderReports
       def read(n: Long) = ReaderTotals.none.copy(bufferedBytes = 7, rereadRecords = n)
       reports.accept(report(1, isOfAllReaders = true)().copy(totals = read(1)))
       reports.accept(report(1, isOfAllReaders = true, pool = 2)().copy(totals = read(2)))

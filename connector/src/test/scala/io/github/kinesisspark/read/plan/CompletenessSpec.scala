@@ -20,7 +20,8 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
     KinesisOffset(Map(stream -> StreamOffset(1L, progress).copy(completeTo = completeTo.map(CompleteTo(_, None)))))
   }
 
-  private def recorded(known: Completeness, end: KinesisOffset) = known.recordIn(end, _ => 24).streams(stream).completeTo.map(_.millis)
+  private def recorded(known: Completeness, end: KinesisOffset) =
+    known.recordIn(end, _ => 24).streams(stream).completeTo.map(_.millis)
 
   describe("the time up to which a stream is complete") {
     it("is the earliest time of its shards, whenever each was reported") {
@@ -70,7 +71,9 @@ class CompletenessSpec extends AnyFunSpec with Matchers {
     }
 
     it("is stored with the time") {
-      Completeness().recordIn(offset(Some(7L)), _ => 24).streams(stream).completeTo shouldBe Some(CompleteTo(7L, Some(24)))
+      Completeness().recordIn(offset(Some(7L)), _ => 24).streams(stream).completeTo shouldBe Some(
+        CompleteTo(7L, Some(24))
+      )
     }
 
     it("has taken nothing from a shard with a record of before the gap") {

@@ -27,7 +27,7 @@ class ExpirySpec extends AnyFunSpec with Matchers with EventuallyInAMinute {
       val workers          = new Workers {
         override def fixed(name: String, threads: Int): Worker = runtime.workers.fixed(name, threads)
         override def growing(name: String): Executor           = runtime.workers.growing(name)
-        override def start(name: String)(work: => Unit): Unit = {
+        override def start(name: String)(work: => Unit): Unit  = {
           starts += 1
           if (starts == 1) throw new OutOfMemoryError("unable to create native thread")
           work

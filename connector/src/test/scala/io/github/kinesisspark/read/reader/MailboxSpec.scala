@@ -21,7 +21,7 @@ class MailboxSpec extends AnyFunSpec with Matchers {
     }
 
     it("handles what comes while it handles another message after that one, whatever that one throws") {
-      val handled                   = mutable.Buffer.empty[Int]
+      val handled                    = mutable.Buffer.empty[Int]
       lazy val mailbox: Mailbox[Int] = new Mailbox[Int](_.run(), _ => handled += -1)(message => {
         if (message == 1) {
           mailbox.put(2)

@@ -47,7 +47,11 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       *
       * @param skew `maxShardSkew`
       */
-    def end(time: Long, status: ReaderStatus = reading, skew: Option[Long] = Some(10000)): Option[(ShardPosition, Long)] =
+    def end(
+        time: Long,
+        status: ReaderStatus = reading,
+        skew: Option[Long] = Some(10000)
+    ): Option[(ShardPosition, Long)] =
       BeyondBuffers
         .end(status, time, now, questions.copy(alignment = WatermarkAlignment(skew)))(this)
         .map(end => end.position -> end.newestArrival.get)
@@ -92,9 +96,10 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       val repeated = part(after(25), Some(60010))
       def aligned(skew: Option[Long], ends: Map[ShardKey, CutPoint]) = {
         var asked = Map.empty[ShardKey, Long]
-        val found = BeyondBuffers.aligned(ends, statuses, questions.copy(alignment = WatermarkAlignment(skew))) { times =>
-          asked = times
-          times.transform((_, _) => repeated)
+        val found = BeyondBuffers.aligned(ends, statuses, questions.copy(alignment = WatermarkAlignment(skew))) {
+          times =>
+            asked = times
+            times.transform((_, _) => repeated)
         }
         (asked, found)
       }
@@ -132,7 +137,9 @@ class BeyondBuffersSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       new Shard(Vector.tabulate(501)(_ * 100L), now = 150000).end(time = 180000) shouldBe Some(after(501) -> 50000L)
     }
 
-    it("is within a second of the newest record, without another look, where that is less long ago or maxShardSkew is off") {
+    it(
+      "is within a second of the newest record, without another look, where that is less long ago or maxShardSkew is off"
+    ) {
       val shard = new Shard(Vector.tabulate(501)(_ * 100L), now = 400000)
       shard.end(time = 58000).map(_._2).get should (be >= 49000L and be <= 50000L)
       shard.end(time = 180000, skew = None).map(_._2).get should (be >= 49000L and be <= 50000L)

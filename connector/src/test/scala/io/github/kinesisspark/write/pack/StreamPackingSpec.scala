@@ -141,8 +141,8 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     it("counts the memory of the records that it has not sent, so that a flush adds none") {
       val one = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
       for (ordered <- Seq(false, true)) withClue(s"ordered = $ordered: ") {
-        val packer                  = new StreamPacking(Aggregator.Limits(50 << 10), ordered, Vector(one))
-        val Seq(earlier, later)     = Seq(0, 1).map(n => Vector.tabulate(20)(i => entry(20 * n + i, 100, None)))
+        val packer                   = new StreamPacking(Aggregator.Limits(50 << 10), ordered, Vector(one))
+        val (earlier, later)         = Vector.tabulate(40)(entry(_, 100, None)).splitAt(20)
         def dataOf(rows: Seq[Entry]) = rows.map(_.data.length.toLong).sum
         // Without the records that were sent, whose memory is counted elsewhere.
         def flushed(rows: Vector[Entry]) = {

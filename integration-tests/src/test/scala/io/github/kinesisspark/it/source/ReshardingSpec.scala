@@ -191,7 +191,9 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
   private val often = "shardDiscoveryInterval" -> "500ms"
 
   private def raiseRetention(stream: TestStream, hours: Int): Unit =
-    stream.service.call(_.increaseStreamRetentionPeriod(r => r.streamName(stream.name).retentionPeriodHours(hours))): Unit
+    stream.service.call(
+      _.increaseStreamRetentionPeriod(r => r.streamName(stream.name).retentionPeriodHours(hours))
+    ): Unit
 
   /** What a query has read before it was stopped. */
   private def readAndStop(stream: TestStream, at: Path, log: BatchLog): Seq[String] = {
@@ -279,7 +281,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       val log    = new BatchLog
       val first  = readAndStop(stream, at, log)
       raiseRetention(stream, hours = 168)
-      val second    = put(stream, "second", 20)
+      val second = put(stream, "second", 20)
       clock.advance(Duration.ofHours(48))
       val (_, said) = withLogs {
         running(load(stream), at)(log.add)(_ => eventually(log.texts.sorted shouldBe (first ++ second).sorted))

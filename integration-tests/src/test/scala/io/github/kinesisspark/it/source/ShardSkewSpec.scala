@@ -66,8 +66,9 @@ final class ShardSkewSpec extends TestkitSuite {
 
   /** Two shards with five records a second, of which the first takes 1 MB a second, and is split after 45 s. */
   private def split(): TestStream = {
-    val stream             = newStream(shards = 2)
-    val Seq(parent, other) = stream.openShards()
+    val stream                                                  = newStream(shards = 2)
+    val open                                                    = stream.openShards()
+    val (parent, other)                                         = (open.head, open.last)
     def put(seconds: Int, bytes: Int, shards: Seq[Shard]): Unit = (0 until 5 * seconds).foreach { _ =>
       shards.foreach(s => kinesis.streams.putInto(stream.name, s.shardId, "key", new Array[Byte](bytes)))
       kinesis.streams.putInto(stream.name, other.shardId, "key", new Array[Byte](20000))
