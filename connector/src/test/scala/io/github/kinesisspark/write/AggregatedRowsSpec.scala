@@ -23,13 +23,14 @@ class AggregatedRowsSpec extends AnyFunSpec with Matchers with CapturedLogs {
     val writers = new WriterRuntime(new KinesisClients((_, _) => fail("no call is made")))
     val columns =
       SinkColumns(data = 0, isText = false, partitionKey = Some(1), explicitHashKey = None, targetStream = None)
-    val (_, logged) = withLogs(Map(classOf[AggregatedRows].getName -> Level.WARN))(tasks.zipWithIndex.foreach { case (rows, task) =>
-      val reader = new RowReader(columns, Some(StreamRef.ByName("events")), "run", task)
-      val writer =
-        new KinesisDataWriter(reader, SinkOptions.parse(Map("streamName" -> "events")), None, false, writers)
-      rows.foreach(data => writer.write(new GenericInternalRow(Array[Any](data, UTF8String.fromString("key")))))
-      writer.close()
-    })
+    val (_, logged) =
+      withLogs(Map(classOf[AggregatedRows].getName -> Level.WARN))(tasks.zipWithIndex.foreach { case (rows, task) =>
+        val reader = new RowReader(columns, Some(StreamRef.ByName("events")), "run", task)
+        val writer =
+          new KinesisDataWriter(reader, SinkOptions.parse(Map("streamName" -> "events")), None, false, writers)
+        rows.foreach(data => writer.write(new GenericInternalRow(Array[Any](data, UTF8String.fromString("key")))))
+        writer.close()
+      })
     logged.linesIterator.filter(_.contains("aggregated record")).toSeq
   }
 

@@ -9,7 +9,12 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
-import software.amazon.awssdk.services.kinesis.model.{ListShardsRequest, ListShardsResponse, ResourceNotFoundException, Shard}
+import software.amazon.awssdk.services.kinesis.model.{
+  ListShardsRequest,
+  ListShardsResponse,
+  ResourceNotFoundException,
+  Shard
+}
 
 import io.github.kinesisspark.ContextClassLoader
 import io.github.kinesisspark.JvmRuntime.runtime
