@@ -8,22 +8,17 @@ import scala.concurrent.duration._
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.DataFrame
 import org.scalatest.concurrent.ThreadSignaler
-import org.scalatest.time.{Seconds, Span => TimeSpan}
+import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.read.coordinator.ExecutorHealth
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.testkit.{KinesisServerConfig, ReadBehavior}
 
-/** Tests queries whose executors Spark has removed, as they had nothing to do: dynamic allocation without a least number.
-  *
-  * A call scans only a part of a shard's time, as the service's do: the way through a long time without records takes many calls.
-  */
-final class ScaleToZeroSpec
-    extends TestkitSuite(KinesisServerConfig(reads = ReadBehavior(scanSpan = Some(ScaleToZeroSpec.ScanSpan)))) {
+/** Tests queries whose executors Spark has removed, as they had nothing to do: dynamic allocation without a least number. */
+final class ScaleToZeroSpec extends TestkitSuite {
   import ScaleToZeroSpec._
 
   private def processAll(query: org.apache.spark.sql.streaming.StreamingQuery): Unit =
-    failAfter(TimeSpan(180, Seconds))(query.processAllAvailable())(ThreadSignaler)
+    failAfter(Span(180, Seconds))(query.processAllAvailable())(ThreadSignaler)
 
   it("an idle query without executors starts none until there are records, and then reads them") {
     val stream = newStream(shards = 2)
@@ -31,7 +26,7 @@ final class ScaleToZeroSpec
     val first  = put(stream, "first", 20)
     val query  = spark.readStream
       .format(classOf[Provider].getName)
-      .options(options(stream) ++ Map("startingPosition" -> "TRIM_HORIZON", "shardDiscoveryInterval" -> "500ms"))
+      .options(options(stream) + ("startingPosition" -> "TRIM_HORIZON"))
       .load()
       .writeStream
       .option("checkpointLocation", checkpoint().toString)
@@ -39,11 +34,6 @@ final class ScaleToZeroSpec
       .start()
     try {
       eventually(log.texts.sorted shouldBe first.sorted)
-      // More than a look has time for, and readers have it behind them.
-      serverClock.advance(java.time.Duration.ofMillis((ScanSpan * 60).toMillis))
-      val listed = kinesis.calls.count("ListShards", stream.name)
-      eventually(kinesis.calls.count("ListShards", stream.name) should be > listed)
-      eventually(lag() shouldBe 0)
       hasExecutor = false
       val planned = query.recentProgress.length
       processAll(query)
@@ -67,8 +57,6 @@ final class ScaleToZeroSpec
 }
 
 object ScaleToZeroSpec {
-  private val ScanSpan = 10.seconds
-
   @volatile private var hasExecutor = true
   @volatile private var lag         = () => 0L
   private val starts                = new AtomicInteger
