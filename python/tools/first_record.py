@@ -1,13 +1,16 @@
 """How long a PySpark query takes from its start to its first records: `make bench-first-record` runs it.
 
-A stream of 16 shards of the embedded server has a few records in each. A query with default options and the default
-trigger begins at their beginning and writes to a noop sink. The time is from the call of `start()` until the first batch
-with records has ended. Each way of reading has JVMs of its own, in each of which the session exists already; the first query of a
-JVM is apart from those that follow. By fan-out a consumer of each query is registered before.
+A stream of 16 shards of the embedded server has a few records in each. A query with default options and the
+default trigger begins at their beginning and writes to a noop sink. The time is from the call of `start()`
+until the first batch with records has ended. Each way of reading has JVMs of its own, in each of which the
+session exists already; the first query of a JVM is apart from those that follow. By fan-out a consumer of
+each query is registered before.
 
-Beside it, in JVMs of its own: Spark's source `rate-micro-batch`, which has its rows in its first batch and calls nobody.
+Beside it, in JVMs of its own: Spark's source `rate-micro-batch`, which has its rows in its first batch and
+calls nobody.
 
-Prints a line of JSON for each way of reading. `--results` names a file that keeps it, in the place of an earlier one there.
+Prints a line of JSON for each way of reading. `--results` names a file that keeps it, in the place of an
+earlier one there.
 """
 
 from __future__ import annotations
