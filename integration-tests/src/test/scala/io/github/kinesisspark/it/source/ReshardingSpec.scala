@@ -269,7 +269,7 @@ final class ShardsGone(clock: MovableClock, mode: Mode) extends ReshardedStreams
       put(stream, "lost", 20)
       clock.advance(Duration.ofHours(26))
       put(stream, "late", 20)
-      clock.advance(Duration.ofHours(22))
+      clock.advance(Duration.ofMinutes(23 * 60 + 30))
       raiseRetention(stream, hours = 168)
       failureOf(start(stream, at)).getMessage should
         (include("KINESIS_DATA_LOSS") and include("retention of 24 hours, which was raised later"))
