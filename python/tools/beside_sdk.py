@@ -310,13 +310,9 @@ class Progress:
         Raises:
             RuntimeError: if the query ends before that.
         """
-        while self._rows < records and self._query.isActive:
-            time.sleep(LOOK_S)
-            self._look()
-        self._look()
+        self._wait_for(records)
         if self._rows != records:
-            ended = self._query.exception() or "it was stopped"
-            raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {ended}")
+            raise RuntimeError(f"The query has read {self._rows:,} of {records:,} records: {self._end()}")
 
     def wait_for_first(self) -> None:
         """Until a batch with records has ended.
@@ -324,11 +320,18 @@ class Progress:
         Raises:
             RuntimeError: if the query ends before that.
         """
-        while self._rows == 0:
-            if not self._query.isActive:
-                raise RuntimeError(f"The query has read nothing: {self._query.exception() or 'it was stopped'}")
+        self._wait_for(1)
+        if not self._rows:
+            raise RuntimeError(f"The query has read nothing: {self._end()}")
+
+    def _wait_for(self, rows: int) -> None:
+        while self._rows < rows and self._query.isActive:
             time.sleep(LOOK_S)
             self._look()
+        self._look()
+
+    def _end(self) -> object:
+        return self._query.exception() or "it was stopped"
 
     def _look(self) -> None:
         # `recentProgress` would have all of them written and read again each time.
@@ -533,6 +536,17 @@ def newest(files: Iterable[Path], names: Iterable[str]) -> list[dict[str, Any]]:
     lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
     of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
     return [of[name] for name in names if name in of]
+
+
+def stamp(lines: Sequence[dict[str, Any]], command: str) -> str:
+    """Where the figures of a page are from.
+
+    Args:
+        lines: at least one. Settings may have been measured one by one, at several commits.
+        command: of make.
+    """
+    commits = dict.fromkeys(f"{line['commit']}, {line['date'][:10]}" for line in lines)
+    return f"{'; '.join(commits)}; `make {command}`, {lines[0]['machine']}."
 
 
 def main() -> None:

@@ -22,7 +22,7 @@ from typing import Any
 
 import marked
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import Setting, bench_parser, connector_commit, filled, machine, newest, record
+from beside_sdk import Setting, bench_parser, connector_commit, filled, machine, newest, record, stamp
 from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb
 
 HEAP_MB, OVERHEAD_MB = 1024, 384
@@ -163,8 +163,7 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
             "**yes**" if line["killed"] else "**its heap**" if line["lost"] else "no",
         ]
         rows.append(f"| {' | '.join(cells)} |")
-    of = dict.fromkeys(f"{line['commit']}, {line['date'][:10]}" for line in lines)
-    return "\n".join(rows) + f"\n\n{'; '.join(of)}; `make bench-containers`, {lines[0]['machine']}."
+    return "\n".join(rows) + f"\n\n{stamp(lines, 'bench-containers')}"
 
 
 def shown(results: Path) -> list[dict[str, Any]]:

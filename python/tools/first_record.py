@@ -38,6 +38,7 @@ from beside_sdk import (
     say,
     served,
     session_of_query,
+    stamp,
 )
 from pyspark.sql import DataFrame, SparkSession
 
@@ -130,8 +131,7 @@ def table(lines: list[dict[str, Any]]) -> str:
     for line in lines:
         cells = [line["name"], in_words(line["first_of_jvm_s"]), verdict(line, goals), in_words(line["later_s"])]
         rows.append(f"| {' | '.join(cells)} |")
-    commits = "; ".join(dict.fromkeys(f"{line['commit']}, {line['date'][:10]}" for line in lines))
-    return "\n".join(rows) + f"\n\n{commits}; `make bench-first-record`, {lines[0]['machine']}."
+    return "\n".join(rows) + f"\n\n{stamp(lines, 'bench-first-record')}"
 
 
 def in_words(seconds: list[float]) -> str:

@@ -46,6 +46,7 @@ from beside_sdk import (
     say,
     served,
     session_of_query,
+    stamp,
 )
 
 from kinesis_spark import EnhancedFanOut, Polling
@@ -182,8 +183,7 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
             f"| {line['name']} | {share} | {verdict} | {own['refused']:g} "
             f"| {own['cpu_s_per_gb']:g} | {others[0] or ''} |"
         )
-    of = {f"{line['commit']}, {line['date'][:10]}": None for line in lines}
-    return "\n".join(rows) + f"\n\n{'; '.join(of)}; `make bench-quotas`, {lines[0]['machine']}."
+    return "\n".join(rows) + f"\n\n{stamp(lines, 'bench-quotas')}"
 
 
 def main() -> None:

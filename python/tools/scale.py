@@ -27,7 +27,7 @@ from typing import Any
 import marked
 import picture
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import STREAM, bench_parser, connector_commit, machine, newest, record, rounded, served
+from beside_sdk import STREAM, bench_parser, connector_commit, machine, newest, record, rounded, served, stamp
 from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb, jcmd
 from matplotlib.figure import Figure
 from picture import BLUE, RED
@@ -277,12 +277,6 @@ def alone(kind: str, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda line: int(line["shards"]))
 
 
-def stamp(lines: Sequence[dict[str, Any]]) -> str:
-    """Where the figures are from."""
-    stamps = dict.fromkeys(f"{line['commit']}, {line['date'][:10]}" for line in lines)
-    return f"{'; '.join(stamps)}; `make bench-scale`, {lines[0]['machine']}."
-
-
 def shown(results: Path) -> list[dict[str, Any]]:
     """The newest line of each setting, in the order of the page."""
     return newest(results.glob("*-scale.jsonl"), [scale.name for scale in SCALES])
@@ -294,7 +288,7 @@ def sections(lines: Sequence[dict[str, Any]]) -> dict[str, str]:
         "idle": table(WHICH + IDLE, lines),
         "busy": table(WHICH + BUSY, lines),
         "memory": table(WHICH + MEMORY, lines),
-        "growth": f"{growth(lines)}\n\n{stamp(lines)}",
+        "growth": f"{growth(lines)}\n\n{stamp(lines, 'bench-scale')}",
     }
 
 
