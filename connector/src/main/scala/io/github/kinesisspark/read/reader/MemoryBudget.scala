@@ -75,7 +75,7 @@ final class MemoryBudget(worker: Executor) {
   private def withdraw(request: Request): Unit = {
     val served = synchronized {
       val own = request.account.member.waiting.dequeueAll(_ eq request)
-      request.account.waiting.dequeueAll(_ eq request)
+      request.account.waiting.dequeueFirst(_ eq request)
       if (own.isEmpty) Vector.empty else serve()
     }
     notifyGranted(served)
@@ -104,7 +104,7 @@ final class MemoryBudget(worker: Executor) {
   }
 
   private def overdraw(account: Account): Unit =
-    notifyGranted(synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serve)))
+    notifyGranted(synchronized(account.member.waiting.dequeueAll(_.account eq account).map(serveWaiting)))
 
   private def notifyGranted(served: Seq[Grant]): Unit = served.foreach(grant => worker.execute(() => grant.run()))
 
@@ -115,16 +115,20 @@ final class MemoryBudget(worker: Executor) {
     while (one.nonEmpty) {
       one.foreach { request =>
         request.account.member.waiting.dequeue()
-        ready += serve(request)
+        ready += serveWaiting(request)
       }
       one = next()
     }
     ready.result()
   }
 
+  private def serveWaiting(request: Request): Grant = {
+    request.account.waiting.dequeueFirst(_ eq request)
+    serve(request)
+  }
+
   private def serve(request: Request): Grant = {
     val bytes = request.of(capacity)
-    request.account.waiting.dequeueAll(_ eq request)
     change(request.account, bytes)
     Grant(request, bytes)
   }
