@@ -75,12 +75,13 @@ final class FanOutTelemetry(shards: ShardTelemetry, onChange: ShardKey => Unit =
     def received(now: Long): Unit = receivedAt = now
 
     override def close(): Unit = {
-      gauges.synchronized {
+      val wasOpen = gauges.synchronized {
         latest.remove(shard, this)
-        gauges.remove(this)
+        val isRemoved = gauges.remove(this)
         runtime.waits.signal(gauges)
+        isRemoved
       }
-      onChange(shard)
+      if (wasOpen) onChange(shard)
     }
   }
 }
