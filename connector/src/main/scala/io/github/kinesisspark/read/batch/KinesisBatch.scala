@@ -7,7 +7,7 @@ import org.apache.spark.sql.types.StructType
 import io.github.kinesisspark.aws.{FailureReason, KinesisClients, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position.{ShardPosition, ShardRange}
-import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds}
+import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, Parallel, ProbeClients, ShardEnds, ShardProbes}
 import io.github.kinesisspark.read.plan.{RangeGrouping, RangeSplitting}
 import io.github.kinesisspark.read.reader.{ReaderConfig, ReaderMemory, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RowFilter
@@ -23,8 +23,9 @@ final class KinesisBatch(
     snapshot: BatchSnapshot,
     clients: KinesisClients
 ) extends Batch {
-  import KinesisBatch._
   import clients.runtime
+
+  private val OutOfOrder = ShardProbes.OutOfOrder.toMillis
 
   private lazy val slices: Vector[Slice] = {
     val wanted = snapshot.slices.filter(s => filter.lets(s.range.shard.stream.name, s.range.shard.shardId))
@@ -71,8 +72,8 @@ final class KinesisBatch(
     */
   private def narrowed(slice: Slice, ends: ShardEnds): Option[Slice] = unlessGone(Option(slice)) {
     val shard = slice.range.shard
-    val from  = filter.from.map(_ - Approximately).filter(t => slice.oldest.forall(_ < t))
-    val until = filter.until.map(_ + Approximately).filter(t => t < snapshot.now && slice.newest.forall(_ > t))
+    val from  = filter.from.map(_ - OutOfOrder).filter(t => slice.oldest.forall(_ < t))
+    val until = filter.until.map(_ + OutOfOrder).filter(t => t < snapshot.now && slice.newest.forall(_ > t))
     if (from.exists(_ > snapshot.now)) None
     else {
       val first = from.filter(_ => isKept(slice, ends)).map(t => ends.first(shard, AtTimestamp(t)))
@@ -136,10 +137,4 @@ final class KinesisBatch(
       }
     case _ => Vector(slice)
   }
-}
-
-object KinesisBatch {
-
-  /** How far times of arrival may be out of order, generously: the service promises nothing. In ms. */
-  private val Approximately = 60000L
 }

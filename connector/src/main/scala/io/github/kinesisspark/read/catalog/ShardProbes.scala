@@ -48,10 +48,10 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
   def at(shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = true): Probe =
     read(shard, position, position, None, most, confirms)
 
-  /** The same of a position before which all is that arrived up to a time. The way from there to the tip may take hundreds of calls in a shard that was idle
-    * for a day, as each scans minutes of it. So the look begins at that time, and leaves out what comes before the position.
+  /** The same look, which begins at a time instead of the position and leaves out what comes before the position. From the position of a shard that was idle
+    * for a day, the way to the tip takes hundreds of calls, as each scans only some minutes.
     *
-    * @param readTo in ms by the service's clock
+    * @param readTo all that arrived up to then comes before the position, in ms by the service's clock
     */
   def since(readTo: Long, shard: ShardKey, position: ShardPosition, most: Int): Probe =
     read(shard, position, laterThan(position, readTo - OutOfOrder.toMillis), None, most, confirms = false)
@@ -66,8 +66,8 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
   /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
     * may be wrong. The deadline is that of the whole look: an iterator that expires while calls are retried is renewed until then.
     *
-    * @param begin    where iterators are made
-    * @param iterator one that is there already
+    * @param begin    where new iterators begin
+    * @param iterator one that exists already
     */
   private def read(
       shard: ShardKey,
@@ -180,7 +180,7 @@ object ShardProbes {
   private[read] val BetweenCalls = 200.millis
 
   /** How far times of arrival may be out of order, generously: the service promises nothing. */
-  private val OutOfOrder = 1.minute
+  private[read] val OutOfOrder = 1.minute
 
   private def laterThan(position: ShardPosition, time: Long) = position match {
     case ShardPosition.AfterSequenceNumber(_) => ShardPosition.AtTimestamp(time)
