@@ -6,7 +6,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import io.github.kinesisspark.runtime.Attempt
 
 /** Messages from any thread, handled one after the other on a worker. Putting one never blocks. Where the worker takes no work, as without memory, the message
-  * stays, and the next one brings both to it.
+  * waits until the next one is put.
   *
   * @param handle sees all that its earlier runs wrote. What it throws goes to `failed`, and the next message is handled
   */
@@ -27,17 +27,17 @@ final class Mailbox[A](worker: Executor, failed: Throwable => Unit)(handle: A =>
         throw e
     }
 
-  private def handleAll(): Unit = {
-    var next = Option(messages.poll())
-    while (next.nonEmpty) {
-      try next.foreach(handle)
+  @annotation.tailrec
+  private def handleAll(): Unit = Option(messages.poll()) match {
+    case Some(message) =>
+      try handle(message)
       catch {
         // Without memory, that may throw as well. The messages behind it are not to wait without end.
         case unexpected: Throwable => Attempt(failed(unexpected)): Unit
       }
-      next = Option(messages.poll())
-    }
-    isWorking.set(false)
-    work()
+      handleAll()
+    case None =>
+      isWorking.set(false)
+      work()
   }
 }

@@ -3,7 +3,6 @@ package io.github.kinesisspark.read.reader
 import java.util.concurrent.ConcurrentLinkedQueue
 import java.util.concurrent.atomic.AtomicLong
 
-import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.Future
 import scala.concurrent.duration._
@@ -136,14 +135,10 @@ private[reader] final class Expiry(expired: () => Vector[AutoCloseable])(implici
 
   def run(): Unit = logged {
     expired().foreach(waiting.add)
-    if (!waiting.isEmpty) runtime.workers.start("kinesis-closing")(closeAll())
-  }
-
-  @tailrec private def closeAll(): Unit = Option(waiting.poll()) match {
-    case Some(one) =>
-      logged(one.close())
-      closeAll()
-    case None => ()
+    if (!waiting.isEmpty)
+      runtime.workers.start("kinesis-closing")(
+        Iterator.continually(waiting.poll()).takeWhile(_ != null).foreach(one => logged(one.close()))
+      )
   }
 
   private def logged(work: => Unit): Unit =

@@ -35,13 +35,13 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
       to               <- offset.completeTo
       gap              <- gap(stream, to)
     } {
-      val records = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
-      val hours   = Completeness.shortest(to, catalog.retention(stream)).toHours
-      val past    =
-        s"past the stream's retention of $hours hours${if (hours < catalog.retention(stream).toHours) ", which was raised later"
-          else ""}"
-      val oldest = oldestOf(stream, from)
-      val likely = oldest.collect {
+      val records  = s"$stream: records that arrived between ${gap.from} and ${gap.until} and were not read"
+      val shortest = Completeness.shortest(to, catalog.retention(stream))
+      val raised   = if (shortest < catalog.retention(stream)) ", which was raised later" else ""
+      val past     = s"past the stream's retention of ${shortest.toHours} hours$raised"
+      val oldest   = oldestOf(stream, from)
+      val isKept   = oldest.nonEmpty && oldest.forall { case (_, arrival) => arrival.exists(gap.isCovered) }
+      val likely   = oldest.collect {
         case (id, Some(arrival)) if gap.isLikelyLoss(arrival) => s"$id has one of $arrival"
       }
       val more = Option.when(likely.size > MostNamed)(s"and ${likely.size - MostNamed} more shards have one")
@@ -50,7 +50,7 @@ final class RetentionCheck(catalog: ShardCatalog, failOnDataLoss: Boolean) {
           s"$records are $past; that there were any is likely, as ${(likely.take(MostNamed) ++ more).mkString(", ")}",
           "the oldest that are left"
         )
-      else if (oldest.isEmpty || !oldest.forall(_._2.exists(gap.isCovered)))
+      else if (!isKept)
         log.warn(
           s"$records, if there were any, are $past. That there were none is as likely, as no shard has any of soon after; continuing with the " +
             "oldest that are left"
