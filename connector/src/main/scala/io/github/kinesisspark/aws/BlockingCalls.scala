@@ -37,7 +37,7 @@ final case class BlockingCalls(
 
   private[aws] def deadline(within: FiniteDuration): Deadline = new Deadline(() => runtime.clock.nanos(), within)
 
-  /** The same calls, retried for so long at most. */
+  /** Such calls that are retried for a shorter time. */
   private[kinesisspark] def within(time: FiniteDuration): BlockingCalls = copy(retries.within(time))
 
   /** One attempt.

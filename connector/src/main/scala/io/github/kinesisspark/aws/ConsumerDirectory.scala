@@ -49,7 +49,7 @@ private[kinesisspark] final class ConsumerDirectory(
   private val log   = LoggerFactory.getLogger(classOf[ConsumerDirectory])
   private val calls = BlockingCalls(retries, hasWorked, observer)
 
-  /** Those that hold up the start or the end of a query. */
+  /** Calls that a query waits for when it starts or stops: they are retried for [[QuestionTime]] at most. */
   private val briefly = calls.within(retries.maxDuration.min(QuestionTime))
 
   /** The last registration. The service may carry it out although an interrupt has ended the wait for its answer. */

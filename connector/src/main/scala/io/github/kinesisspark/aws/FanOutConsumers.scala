@@ -46,7 +46,8 @@ final class FanOutConsumers private (
   private var resolved = Map.empty[StreamArn, ConsumerArn]
   private var left     = Set.empty[StreamArn]
 
-  /** The consumer of each stream, ACTIVE, for this query alone. Registers those that are to be registered and don't exist.
+  /** The ACTIVE consumer of each stream, which no other query of this JVM reads through from now on. Registers consumers that don't exist, where the
+    * options want that.
     *
     * @throws KinesisException `KINESIS_CONSUMER_IN_USE` where another query of this JVM reads through one of them, and as [[find]]
     */
@@ -55,7 +56,7 @@ final class FanOutConsumers private (
     find()
   }
 
-  /** The same, whoever else reads through them.
+  /** The consumers as [[resolve]] finds them. Other queries may read through them, too.
     *
     * @throws KinesisException `KINESIS_CONSUMER_MISMATCH` where an ARN was given that is another stream's,
     *                          `KINESIS_NOT_FOUND` where a consumer was given that isn't there, and all of [[ConsumerDirectory.ready]]

@@ -57,7 +57,7 @@ object KinesisOffset {
 
 /** @param createdMillis when the stream was created: another stream of the same name has the same ARN and another time
   * @param shards        by id
-  * @param completeTo    nothing where that isn't known
+  * @param completeTo    up to when the stream is read completely, if that is known
   */
 final case class StreamOffset(
     createdMillis: Long,

@@ -114,7 +114,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       aggregator.flush().map(put => shown(put.records.head)) shouldBe Vector(shown(keyed(3, 1)))
     }
 
-    it("holds memory for what it has yet to put, and none for a user record that is put alone") {
+    it("counts the memory of records that grow, and nothing for a user record that is put alone") {
       val aggregator = new Aggregator[UserRecord](Seq(one), Aggregator.Limits(500))
       aggregator.add(UserRecord(new Array[Byte](1000), "k", Some(1))) should have size 1
       aggregator.heldBytes shouldBe 0

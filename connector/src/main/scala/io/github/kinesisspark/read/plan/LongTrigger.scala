@@ -51,8 +51,8 @@ final case class LongTrigger(interval: FiniteDuration, alignment: WatermarkAlign
   } yield Behind(shard, status.density, status.bytes, status.room, oldest, newest)
 
   /** The shards whose readers hold nothing, and say nothing of the shard: others hold all memory, or there was no answer yet, as after a batch that left no
-    * memory to them. Not those that begin at a time: until the reader has the first record, nobody knows which one that is, so no batch can end after
-    * it. Such a shard holds the others back.
+    * memory to them. A shard that begins at a time is not among them, and holds the others back: a batch can't end after its first record as long as nobody
+    * knows which record that is.
     */
   private[plan] def holdingNothing(statuses: Map[ShardKey, ReaderStatus]): Vector[ShardKey] = {
     def hasNoAnswer(s: ReaderStatus) =

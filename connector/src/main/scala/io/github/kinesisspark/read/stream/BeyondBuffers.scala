@@ -24,8 +24,8 @@ import io.github.kinesisspark.runtime.Clock
   * Children begin in the batch after the one that ends their parents. So where a part ends at its shard's end, no other goes further than `maxShardSkew`
   * after the last record there.
   *
-  * Each look takes one GetShardIterator and one or two GetRecords of one record, out of the 5 calls a second that all pollers of the shard share. The
-  * newest record takes the same once more, of up to 1,000 records.
+  * Each look takes one GetShardIterator and one or two GetRecords of one record, out of the 5 calls a second that all pollers of the shard share. A look
+  * for the newest record takes as many calls, with up to 1,000 records in an answer.
   */
 final class BeyondBuffers(catalog: ShardCatalog) {
   import BeyondBuffers._
@@ -95,7 +95,7 @@ object BeyondBuffers {
         )
   }
 
-  /** The part of one shard; nothing if that has nothing after what its reader holds.
+  /** A shard's part of the batch, if the shard has anything after what its reader holds.
     *
     * @param now by the service's clock
     */
@@ -106,7 +106,7 @@ object BeyondBuffers {
     val position = record.fold(status.position)(r => AfterSequenceNumber(r.number))
     val arrival  = record.map(_.arrivalMillis)
     val until    = time.min(now)
-    // Of a reader without an answer nothing is known: all of its records may have arrived before those that the search looks at.
+    // Without an answer nothing is known of a shard: all of its records may have arrived before the times that the search looks at.
     val isNear = questions.alignment.skewMillis.forall(skew => arrival.orElse(readTo(status)).exists(_ + skew >= until))
     val extent = if (isNear) ShardEnds.Extent(position, arrival) else looks.newest(position, until)
     Option.when(status.position.isBefore(extent.end)) {

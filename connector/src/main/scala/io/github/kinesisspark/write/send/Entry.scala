@@ -6,8 +6,8 @@ import io.github.kinesisspark.aggregation.Packable
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.error.OneLine
 
-/** The place of a row in a write. A task that runs again gives a row the same ID only if it computes the same rows in the same order: otherwise another
-  * row has it.
+/** The place of a row in a write. A task that runs again gives a row the same ID if it computes the same rows in the same order. Otherwise that ID goes
+  * to another row.
   *
   * @param run  the query and, of a streaming one, its batch
   * @param task the partition's number

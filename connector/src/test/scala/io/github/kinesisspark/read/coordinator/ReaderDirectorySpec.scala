@@ -169,7 +169,7 @@ class ReaderDirectorySpec extends AnyFunSpec with Matchers {
   }
 
   describe("what a directory shows of all readers") {
-    it("adds up what executors have done, also those that read no more or are gone") {
+    it("adds up what all executors have done, with those that are gone or read no more") {
       val scene = new Scene
       import scene._
       settle(Set(first))
