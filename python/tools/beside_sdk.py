@@ -340,7 +340,8 @@ class Progress:
             progress = json.loads(recent[each].json())
             self._rows += progress["numInputRows"]
             self.batches += 1
-            self.refused = int(progress["sources"][0]["metrics"].get("callsThrottled", 0))
+            # Sources of Spark's own have no metrics.
+            self.refused = int(progress["sources"][0].get("metrics", {}).get("callsThrottled", 0))
 
 
 def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle: str) -> None:
