@@ -255,6 +255,13 @@ def test_a_tail_whose_iterators_expire_reads_each_record_once(kinesis: LocalKine
     assert sorted(map(number_of, read)) == sorted(receipt.sequence_number for receipt in put)
 
 
+def test_a_tail_whose_turns_take_longer_than_iterators_live_reads_all() -> None:
+    client = ShortIterators({"s-1": b"one", "s-2": b"two"})
+    target = service.Target("events", None, None, None)
+    read = service.tail(client, target, Position.trim_horizon(), follow=False)
+    assert [(shard, record["Data"]) for shard, record in read] == [("s-1", b"one"), ("s-2", b"two")]
+
+
 def test_a_tail_from_latest_whose_iterators_expire_before_a_record_skips_none(
     kinesis: LocalKinesis, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -408,6 +415,45 @@ class Shards:
 
     def get_records(self, ShardIterator: str, **_: int) -> dict[str, Any]:  # noqa: N803
         return self.answers[ShardIterator]
+
+
+class ShortIterators:
+    """A service of closed shards with one record each, whose iterators expire once another one is made."""
+
+    class exceptions:  # noqa: N801  (boto3's name)
+        class ExpiredIteratorException(Exception):  # noqa: N818
+            pass
+
+    def __init__(self, records: dict[str, bytes]) -> None:
+        self.records = records
+        self.newest = ""
+
+    def list_shards(self, **_: str) -> dict[str, Any]:
+        return {"Shards": [{"ShardId": shard} for shard in self.records]}
+
+    def get_shard_iterator(self, ShardId: str, **_: str) -> dict[str, str]:  # noqa: N803
+        self.newest = ShardId
+        return {"ShardIterator": ShardId}
+
+    def get_records(self, ShardIterator: str) -> dict[str, Any]:  # noqa: N803
+        if ShardIterator != self.newest:
+            raise self.exceptions.ExpiredIteratorException
+        record = {"SequenceNumber": "1", "Data": self.records[ShardIterator]}
+        return {"Records": [record], "MillisBehindLatest": 0}
+
+
+def test_lag_waits_for_a_shard_that_others_read_at_its_limit(kinesis: LocalKinesis) -> None:
+    target = target_on(kinesis)
+    kinesis.add_fault("ProvisionedThroughputExceededException", action="GetRecords", first=4)
+    assert [lag.millis_behind for lag in service.lags(target.client(), target, {})] == [0, 0]
+
+
+def test_an_endpoint_that_is_no_url_is_said_in_one_line() -> None:
+    arguments = ["shards", "events", "--region", "eu-west-1", "--endpoint", "localhost:4567"]
+    failed = CliRunner().invoke(kinesis_spark, arguments)
+    assert failed.exit_code == 1
+    assert "--endpoint" in failed.stderr
+    assert len(failed.stderr.splitlines()) == 1
 
 
 def test_lag_shows_a_shard_whose_parent_is_past_retention() -> None:

@@ -15,12 +15,14 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.session import Session as AwsSession
 
 from kinesis_spark._kinds import is_stream_arn
-from kinesis_spark.errors import KinesisCallError
+from kinesis_spark.errors import InvalidOptionError, KinesisCallError
 from kinesis_spark.local.client import Record, batches
 from kinesis_spark.position import Position
 
-# How long a record may be refused, as by its shard's limits.
+# How long a call may be refused, as by its shard's limits.
 _MOST_REFUSED_S = 60.0
+
+_PASSING = ("ExpiredIteratorException", "ProvisionedThroughputExceededException")
 
 # GetRecords of a shard in a second is 5 calls, from all who poll it; a tail takes one.
 _POLL_S = 1.0
@@ -53,10 +55,21 @@ class Target:
         return boto3.Session(profile_name=self.profile, region_name=self.connector_region())
 
     def client(self, service: str = "kinesis") -> Any:  # noqa: ANN401
-        """A client that gives up within a minute."""
+        """A client that gives up within a minute.
+
+        Raises:
+            InvalidOptionError: where an endpoint is no URL.
+        """
         config = Config(connect_timeout=5, read_timeout=20, retries={"mode": "standard", "total_max_attempts": 3})
         endpoint = self.endpoint if service == "kinesis" else None
-        return self.session().client(service, endpoint_url=endpoint, config=config)
+        try:
+            return self.session().client(service, endpoint_url=endpoint, config=config)
+        except Failure:
+            raise
+        except ValueError as wrong:
+            expected = "expected a URL of scheme, host and perhaps port, like http://127.0.0.1:4567"
+            where = "in --endpoint, AWS_ENDPOINT_URL or the profile"
+            raise InvalidOptionError(f"{wrong}: {expected}, {where}") from wrong
 
 
 @dataclass(frozen=True)
@@ -166,12 +179,9 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
     while places:
         for shard, place in sorted(places.items()):
             try:
-                answer = client.get_records(ShardIterator=place)
+                answer = _records(client, target, shard, place, reached[shard])
             except ClientError as refused:
-                code = refused.response.get("Error", {}).get("Code")
-                if code == "ExpiredIteratorException":
-                    places[shard] = _iterator(client, target, shard, reached[shard])
-                elif code != "ProvisionedThroughputExceededException":
+                if refused.response.get("Error", {}).get("Code") not in _PASSING:
                     raise
                 continue
             for record in answer["Records"]:
@@ -189,6 +199,15 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
             places.update({child: _iterator(client, target, child, reached[child]) for child in children})
         if places:
             time.sleep(_POLL_S)
+
+
+def _records(client: Any, target: Target, shard: str, place: str, reached: str) -> dict[str, Any]:  # noqa: ANN401
+    """An answer from a place, or from what was reached if that iterator has expired: a turn of many shards is long."""
+    try:
+        answer: dict[str, Any] = client.get_records(ShardIterator=place)
+    except client.exceptions.ExpiredIteratorException:
+        answer = client.get_records(ShardIterator=_iterator(client, target, shard, reached))
+    return answer
 
 
 def lags(client: Any, target: Target, positions: dict[str, str]) -> Iterator[ShardLag]:  # noqa: ANN401
@@ -228,10 +247,17 @@ def _behind(client: Any, target: Target, shard: str, position: str) -> tuple[int
     """How far a position is behind, or None if its shard is gone, and whether no record will ever come after it."""
     if position == "SHARD_END":
         return 0, True
-    try:
-        answer = client.get_records(ShardIterator=_iterator(client, target, shard, position), Limit=1)
-    except client.exceptions.ResourceNotFoundException:
-        return None, True
+    until = time.monotonic() + _MOST_REFUSED_S
+    while True:
+        try:
+            answer = client.get_records(ShardIterator=_iterator(client, target, shard, position), Limit=1)
+            break
+        except client.exceptions.ResourceNotFoundException:
+            return None, True
+        except client.exceptions.ProvisionedThroughputExceededException:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_POLL_S)
     return _millis_behind(answer), not answer["Records"] and answer.get("NextShardIterator") is None
 
 
