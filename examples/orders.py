@@ -124,6 +124,6 @@ def service(given: argparse.Namespace, *others: str) -> Iterator[Service]:
 def show_metrics(query: StreamingQuery, *names: str) -> None:
     """Print what the source reported of each micro-batch that had records."""
     for progress in query.recentProgress:
-        if progress.numInputRows > 0:
-            metrics = progress.sources[0].metrics
-            print(f"metrics {progress.batchId}:", *(f"{name}={metrics[name]}" for name in names))
+        if progress["numInputRows"] > 0:
+            metrics = progress["sources"][0]["metrics"]
+            print(f"metrics {progress['batchId']}:", *(f"{name}={metrics[name]}" for name in names))

@@ -34,7 +34,7 @@ def main() -> None:
     with service(given, given.target) as kinesis:
         query = start(spark, kinesis.source, kinesis.sink(given.target), kinesis.state)
         query.awaitTermination()
-        print(f"{sum(progress.numInputRows for progress in query.recentProgress)} records read")
+        print(f"{sum(progress['numInputRows'] for progress in query.recentProgress)} records read")
     spark.stop()
 
 

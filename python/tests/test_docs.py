@@ -5,9 +5,11 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import marked
@@ -55,6 +57,15 @@ def first_cells(text: str) -> list[tuple[set[str], str]]:
 def test_python_examples_of_the_fan_out_page_run(spark: SparkSession) -> None:
     (example,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     exec(example, {**vars(kinesis_spark), "spark": spark})  # noqa: S102
+
+
+def test_examples_show_metrics_of_spark_3_5_whose_progress_is_a_plain_dictionary(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    progress = {"batchId": 0, "numInputRows": 1, "sources": [{"metrics": {"records": "1"}}]}
+    show_metrics = runpy.run_path(str(ROOT / "examples" / "orders.py"))["show_metrics"]
+    show_metrics(SimpleNamespace(recentProgress=[progress]), "records")
+    assert capsys.readouterr().out == "metrics 0: records=1\n"
 
 
 def test_options_named_on_the_fan_out_page_exist(spark: SparkSession) -> None:
