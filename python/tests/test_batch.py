@@ -167,6 +167,19 @@ def test_saved_positions_are_loaded_and_written_over_as_a_whole(
         positions.load(spark, file)
 
 
+def test_positions_are_read_from_a_file_system_that_the_session_alone_has_settings_of(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    point = Positions('{"version":1,"streams":{}}')
+    positions.save(spark, point, tmp_path / "point")
+    session = spark.newSession()
+    # Hadoop's own file system of links, in place of s3a and its keys.
+    session.conf.set("spark.hadoop.fs.viewfs.mounttable.session.link./data", tmp_path.as_uri())
+    assert positions.load(session, "viewfs://session/data/point") == point
+    with pytest.raises(KinesisCallError):
+        positions.load(spark, "viewfs://session/data/point")
+
+
 def test_records_sort_by_their_sequence_key_as_by_their_numbers(
     spark: SparkSession, kinesis: LocalKinesis, options: KinesisOptions
 ) -> None:

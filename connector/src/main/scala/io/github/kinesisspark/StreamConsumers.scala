@@ -2,7 +2,7 @@ package io.github.kinesisspark
 
 import scala.concurrent.duration.FiniteDuration
 
-import io.github.kinesisspark.aws.{ConsumerClaims, ConsumerStatus, KinesisClients, KnownStreams, StreamConsumer}
+import io.github.kinesisspark.aws.{ConsumerStatus, KinesisClients, KnownStreams, StreamConsumer}
 import io.github.kinesisspark.config.{FanOutOptions, OptionException, SourceOptions}
 
 /** Looks after the stream consumers of enhanced fan-out by hand, before a query starts or without one:
@@ -78,8 +78,7 @@ final class StreamConsumers private[kinesisspark] (options: Map[String, String],
   private def old(stream: KnownStreams.Stream, prefix: String, age: FiniteDuration): Seq[StreamConsumer] = {
     valid(prefix)
     val before                           = clients.runtime.clock.millis() - age.toMillis
-    def isFree(consumer: StreamConsumer) =
-      !clients.claims.isTaken(ConsumerClaims.Claim(stream.endpoint, stream.arn, consumer.name))
+    def isFree(consumer: StreamConsumer) = !clients.claims.isTakenAnywhere(stream.arn, consumer.name)
     stream.consumers
       .list(stream.arn)
       .filter(c =>

@@ -46,7 +46,7 @@ object StreamPositions {
       batch: Option[Long] = None,
       source: Option[String] = None
   ): KinesisOffset =
-    settled(CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration).end(batch, source))
+    settled(CheckpointOffsets.in(checkpoint, SessionHadoop.of(spark)).end(batch, source))
 
   /** Where a batch of a query began.
     *
@@ -58,7 +58,7 @@ object StreamPositions {
       batch: Long,
       source: Option[String] = None
   ): KinesisOffset = {
-    val (start, end) = CheckpointOffsets.in(checkpoint, spark.sparkContext.hadoopConfiguration).ends(batch, source)
+    val (start, end) = CheckpointOffsets.in(checkpoint, SessionHadoop.of(spark)).ends(batch, source)
     before(start, end)
   }
 

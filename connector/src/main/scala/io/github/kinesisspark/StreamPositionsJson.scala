@@ -35,13 +35,13 @@ object StreamPositionsJson {
 
   /** @return the positions */
   def save(spark: SparkSession, positions: String, path: String): String = {
-    new PositionFile(path, spark.sparkContext.hadoopConfiguration).write(positions)
+    new PositionFile(path, SessionHadoop.of(spark)).write(positions)
     positions
   }
 
   /** @return empty where there is no such file */
   def load(spark: SparkSession, path: String): String =
-    new PositionFile(path, spark.sparkContext.hadoopConfiguration).read().getOrElse("")
+    new PositionFile(path, SessionHadoop.of(spark)).read().getOrElse("")
 
   private def named(source: String): Option[String] = Option.when(source.nonEmpty)(source)
 

@@ -9,7 +9,7 @@ import io.github.kinesisspark.read.catalog.{Parallel, ShardProbes}
 
 /** A shard as it is now, and where a query is in it.
   *
-  * @param openedMillis since 1970, to the second; nothing where it was open already when the stream's memory begins
+  * @param openedMillis since 1970, to the second, or coarser after more than 30 reshards; nothing where it was open already when the stream's memory begins
   * @param closedMillis since 1970, to the second; nothing while it is open
   * @param position     of the query, if one was given that is in this shard
   * @param millisBehind how far that position is behind, by the service's clock: the age of the first record after it
@@ -25,7 +25,7 @@ final case class ShardView(
 
 /** The shards of streams as they are now: who descends from whom, since when, and how far a query has come.
   *
-  * Calls, for each stream: one DescribeStreamSummary, one ListShards and 17 more for each reshard within a day's retention;
+  * Calls, for each stream: one DescribeStreamSummary, one ListShards and 17 more for each reshard within a day's retention, 500 at most;
   * with an offset one GetShardIterator and one GetRecords for each shard that the query is in, of several shards at a time.
   */
 object StreamShards {

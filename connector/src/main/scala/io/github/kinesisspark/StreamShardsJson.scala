@@ -25,12 +25,17 @@ object StreamShardsJson {
     * @param checkpoint see [[CheckpointOffsets.lastCommitted]]
     * @param source     of several that read one of the streams: its name, or else its number from 0; empty for none
     */
-  def listFrom(options: util.Map[String, String], checkpoint: String, source: String): String = {
+  def listFrom(
+      spark: SparkSession,
+      options: util.Map[String, String],
+      checkpoint: String,
+      source: String
+  ): String = {
     val handed                  = options.asScala.toMap
     val asked                   = SourceOptions.parseStreams(handed).map(_.stream)
     def isAsked(arn: StreamArn) = asked.exists(stream => stream.arn.fold(stream.name == arn.name)(_ == arn))
     val from                    = CheckpointOffsets
-      .in(checkpoint, SparkSession.active.sparkContext.hadoopConfiguration)
+      .in(checkpoint, SessionHadoop.of(spark))
       .lastCommitted(Option.when(source.nonEmpty)(source), isAsked)
     ujson.write(ujson.Arr.from(StreamShards.list(handed, from).map(json)))
   }

@@ -151,7 +151,7 @@ private object CallsPage {
   private val functions = Seq(
     row(DescribeStreamSummary, ListShards)(Driver, "StreamShards")("`shards`: once for each stream"),
     row(ListShards)(Driver, "StreamShards")(
-      "`shards`: about 17 times for each reshard of the last day, because no call returns when a shard was opened"
+      "`shards`: about 17 times for each reshard of the last day, 500 times at most, because no call returns when a shard was opened"
     ),
     row(GetShardIterator, GetRecords)(Driver, "StreamShards")(
       s"`shards` with a query's position: once for each shard that the query is in, of up to ${Parallel.AtOnce} shards at a time, for one record"

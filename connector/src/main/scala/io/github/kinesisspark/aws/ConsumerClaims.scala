@@ -5,6 +5,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import io.github.kinesisspark.position.{ConsumerArn, StreamArn}
 
+import scala.jdk.CollectionConverters._
+
 /** The consumers that queries of this driver read through, and those that they have registered.
   *
   * Two queries on one consumer would take each shard from one another again and again; those of one driver are kept apart here, before
@@ -28,6 +30,10 @@ private[kinesisspark] final class ConsumerClaims {
     )
 
   def isTaken(claim: Claim): Boolean = claimed.contains(claim)
+
+  /** Whether it is taken by any way to its stream: one endpoint may be given in one place, and found in another. */
+  def isTakenAnywhere(stream: StreamArn, name: String): Boolean =
+    claimed.asScala.exists(claim => claim.stream == stream && claim.name == name)
 
   def giveBack(claim: Claim): Unit = claimed.remove(claim): Unit
 

@@ -2,8 +2,12 @@ package io.github.kinesisspark.aws
 
 import io.github.kinesisspark.position.Shard
 
+import scala.annotation.tailrec
+import scala.collection.immutable.Queue
+
 /** When shards opened and closed, which no call reports: found by asking which shards were open at a time, and halving until all
-  * changes are known to the second. A reshard changes what is open for good, so that between two equal answers there was none.
+  * changes are known to the second, or [[ShardTimes.MostQuestions]] are asked. A reshard changes what is open for good, so that between two equal
+  * answers there was none.
   *
   * @param opened in ms since 1970; nothing of those that were open from the beginning
   * @param closed in ms since 1970
@@ -29,22 +33,35 @@ private[kinesisspark] final case class ShardTimes(opened: Map[String, Long], clo
 private[kinesisspark] object ShardTimes {
   private val Resolution = 1000L
 
+  /** With as many, 30 reshards of a day are known to the second. Each may take some pages of ListShards, and somebody waits. */
+  val MostQuestions = 500
+
+  /** A change between two answers is somewhere between their times. */
+  private final case class Gap(start: Long, before: Set[String], end: Long, after: Set[String]) {
+    def hasChange: Boolean = before != after
+    def middle: Long       = start + (end - start) / 2
+    def times: ShardTimes  = ShardTimes((after -- before).map(_ -> end).toMap, (before -- after).map(_ -> end).toMap)
+  }
+
   /** @param from   the beginning of what is asked about, in ms since 1970
     * @param now    its end
     * @param open   now
     * @param openAt asked about 17 times for each reshard of a day
     */
   def find(from: Long, now: Long, open: Set[String])(openAt: Long => Set[String]): ShardTimes = {
-    def between(start: Long, before: Set[String], end: Long, after: Set[String]): Vector[ShardTimes] =
-      if (before == after) Vector.empty
-      else if (end - start <= Resolution)
-        Vector(ShardTimes((after -- before).map(_ -> end).toMap, (before -- after).map(_ -> end).toMap))
-      else {
-        val middle  = start + (end - start) / 2
-        val halfway = openAt(middle)
-        between(start, before, middle, halfway) ++ between(middle, halfway, end, after)
+    // The widest first, so that what is left is known about as well everywhere.
+    @tailrec def narrowed(gaps: Queue[Gap], questions: Int, found: Vector[Gap]): Vector[Gap] =
+      gaps.dequeueOption match {
+        case None                                => found
+        case Some((gap, rest)) if !gap.hasChange => narrowed(rest, questions, found)
+        case Some((gap, rest)) if questions == 0 || gap.end - gap.start <= Resolution =>
+          narrowed(rest, questions, found :+ gap)
+        case Some((gap, rest)) =>
+          val halfway = openAt(gap.middle)
+          val halves  = Seq(gap.copy(end = gap.middle, after = halfway), gap.copy(start = gap.middle, before = halfway))
+          narrowed(rest ++ halves, questions - 1, found)
       }
-    val found = between(from, openAt(from), now, open)
+    val found = narrowed(Queue(Gap(from, openAt(from), now, open)), MostQuestions - 1, Vector.empty).map(_.times)
     ShardTimes(found.flatMap(_.opened).toMap, found.flatMap(_.closed).toMap)
   }
 }

@@ -34,5 +34,24 @@ class ShardTimesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
         asked should be <= 1 + 18 * changes.size
       }
     }
+
+    it("are found by a bounded number of calls after thousands of reshards, though not to the second") {
+      def id(n: Long) = f"$n%06d"
+      val count       = 5000
+      val shards      = (0 to count).map { i =>
+        Shard(id(i), if (i == 0) Nil else Seq(id(i - 1)), HashKeyRange(0, 1), closed = i < count)
+      }
+      var asked           = 0
+      def openAt(t: Long) = {
+        asked += 1
+        Set(id((t / 10000L).min(count.toLong)))
+      }
+      val times = ShardTimes.find(0, day, Set(id(count)))(openAt).withShortLived(shards, 0)
+      asked shouldBe ShardTimes.MostQuestions
+      times.closed.keySet shouldBe shards.filter(_.closed).map(_.id).toSet
+      shards.filter(_.closed).foreach { shard =>
+        times.closed(shard.id) - (shard.id.toLong + 1) * 10000L should (be >= -1000L and be <= day / 128)
+      }
+    }
   }
 }
