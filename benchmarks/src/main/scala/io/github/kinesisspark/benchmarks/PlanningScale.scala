@@ -121,11 +121,11 @@ object PlanningScale {
     val cuts  = batch.ends
     val moved = planning.end(cuts.view.mapValues(_.position).toMap)
     SourceMetrics.none.next(statuses.keys, statuses, cuts, fleet.readers.now, None, 0).toJava: Unit
-    val times = statuses.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + fairnessOffset) }
+    val times = statuses.map { case (shard, tip) => shard -> tip.completeTo(tip.all, Created + fairnessOffset - _) }
     require(RetentionLag(times.map { case (shard, _) => shard -> Created }).after(times, _ => 0L)._2.isEmpty)
     val complete = for {
       (shard, cut) <- cuts
-      time         <- statuses(shard).completeTo(cut, Created + fairnessOffset)
+      time         <- statuses(shard).completeTo(cut, Created + fairnessOffset - _)
     } yield shard -> time
     val known = Completeness(tips.map { case (shard, _) => shard -> Created })
     val end   = known.after(complete, moved).recordIn(moved)

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.read.catalog
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
-import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.position.{ShardKey, ShardPosition}
 import io.github.kinesisspark.position.ShardPosition.{ShardEnd, TrimHorizon}
 import io.github.kinesisspark.read.plan.{PlanningState, Stops}
 
@@ -13,8 +13,14 @@ object CurrentEnds {
     *
     * @param now      by the service's clock: when the shards were listed
     * @param planning by that listing
+    * @param readTo   all that arrived in a shard up to then comes before a position, in ms by the service's clock, if known
     */
-  def of(catalog: ShardCatalog, now: Long, planning: PlanningState): Either[Vector[ShardKey], Stops] = {
+  def of(
+      catalog: ShardCatalog,
+      now: Long,
+      planning: PlanningState,
+      readTo: (ShardKey, ShardPosition) => Option[Long]
+  ): Either[Vector[ShardKey], Stops] = {
     import catalog.clients.runtime
     val shards =
       for {
@@ -27,7 +33,8 @@ object CurrentEnds {
     val ends            = catalog.ends()
     val (missing, tips) = Parallel
       .map(open) { shard =>
-        try Right(shard -> ends.tip(shard, planning.reading.getOrElse(shard, TrimHorizon), now))
+        val from = planning.reading.getOrElse(shard, TrimHorizon)
+        try Right(shard -> ends.tip(shard, from, now, readTo(shard, from)))
         catch { case e: KinesisException if e.reason == FailureReason.NotFound => Left(shard -> e) }
       }
       .partitionMap(identity)

@@ -45,7 +45,7 @@ final class ListedStream private (
 
   private val log = LoggerFactory.getLogger(classOf[ListedStream])
 
-  @volatile private var clock = ServiceTime(0, 0)
+  @volatile private var times = ServiceTimes.none
 
   private val knowledge = new AtomicReference(ShardKnowledge.none)
   private var listedAt  = runtime.clock.nanos()
@@ -125,7 +125,10 @@ final class ListedStream private (
   def serviceTime(): Long = list().serviceTimeMillis
 
   /** The same, from what is known without a call. */
-  def now: Long = clock.at(runtime.clock.nanos())
+  def now: Long = ago(0)
+
+  /** What it was so many ms ago. */
+  def ago(millis: Long): Long = times.at(runtime.clock.nanos() - millis.millis.toNanos)
 
   /** Lists beside the caller if so much time has passed.
     *
@@ -340,7 +343,7 @@ final class ListedStream private (
   private def list(by: StreamDirectory = directory): ShardListing = {
     val asOf    = runtime.clock.nanos()
     val listing = by.listShards(arn, ShardFilter.All)
-    clock = ServiceTime(listing.serviceTimeMillis, runtime.clock.nanos())
+    times = times.answered(listing.serviceTimeMillis, runtime.clock.nanos())
     knowledge.updateAndGet(_.listed(listing.shards, asOf))
     listing
   }
@@ -425,11 +428,6 @@ object ListedStream {
 
   private object Question {
     def first(now: Long): Question = Question(now, failed = None, contradictedSince = None, isAnswered = false)
-  }
-
-  /** The service's clock, in ms since 1970, at a time of the driver's. */
-  private final case class ServiceTime(millis: Long, asOfNanos: Long) {
-    def at(nanos: Long): Long = millis + (nanos - asOfNanos).nanos.toMillis
   }
 
   /** Describes the stream and lists its shards.

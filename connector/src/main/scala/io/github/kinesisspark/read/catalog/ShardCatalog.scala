@@ -33,6 +33,9 @@ final class ShardCatalog(options: SourceOptions, val clients: KinesisClients) ex
   def now(arn: StreamArn): Long                 = byArn(arn).now
   def retention(arn: StreamArn): FiniteDuration = byArn(arn).retention
 
+  /** That clock, so many ms ago. */
+  def ago(arn: StreamArn, millis: Long): Long = byArn(arn).ago(millis)
+
   def lineage(arn: StreamArn): Lineage = byArn(arn).lineage
 
   /** Where streams begin that were given an offset of another query. */

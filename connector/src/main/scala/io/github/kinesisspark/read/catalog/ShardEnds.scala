@@ -18,9 +18,13 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
 
   /** Where the shard's newest record is, seen from a position before it.
     *
-    * @param now by the service's clock: what arrives later isn't waited for
+    * @param now    by the service's clock: what arrives later isn't waited for
+    * @param readTo all that arrived up to then comes before the position, by the service's clock, if known. Where nothing came since, the position is the
+    *               tip. A record is looked for from the position itself, as it may be another one's first that begins at a time.
     */
-  def tip(shard: ShardKey, from: ShardPosition, now: Long): Extent = tip(shard, from, now, isFuture(_, now))
+  def tip(shard: ShardKey, from: ShardPosition, now: Long, readTo: Option[Long] = None): Extent =
+    if (readTo.exists(nothingSince(_, shard, from, confirms = true))) Extent(from, newest = None)
+    else tip(shard, from, now, isFuture(_, now))
 
   /** @param isTooLate by the time of arrival */
   private def tip(shard: ShardKey, from: ShardPosition, now: Long, isTooLate: Long => Boolean): Extent = {
@@ -78,11 +82,15 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
     *
     * @param readTo all that arrived up to then comes before the position, in ms by the service's clock, if known
     */
-  def isTip(shard: ShardKey, from: ShardPosition, readTo: Option[Long]): Boolean = {
-    val looks = probes(shard.stream)
-    val probe = readTo.fold(looks.at(shard, from, 1, confirms = false))(looks.since(_, shard, from, FewRecords))
-    probe.records.isEmpty && !probe.isEnd
-  }
+  def isTip(shard: ShardKey, from: ShardPosition, readTo: Option[Long]): Boolean =
+    readTo.fold(isNothing(probes(shard.stream).at(shard, from, 1, confirms = false)))(
+      nothingSince(_, shard, from, confirms = false)
+    )
+
+  private def nothingSince(readTo: Long, shard: ShardKey, from: ShardPosition, confirms: Boolean) =
+    isNothing(probes(shard.stream).since(readTo, shard, from, FewRecords, confirms))
+
+  private def isNothing(probe: Probe) = probe.records.isEmpty && !probe.isEnd
 
   /** The first record from a position on.
     *

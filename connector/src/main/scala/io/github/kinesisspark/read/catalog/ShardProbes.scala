@@ -51,10 +51,11 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
   /** The same look, which begins at a time instead of the position and leaves out what comes before the position. From the position of a shard that was idle
     * for a day, the way to the tip takes hundreds of calls, as each scans only some minutes.
     *
-    * @param readTo all that arrived up to then comes before the position, in ms by the service's clock
+    * @param readTo   all that arrived up to then comes before the position, in ms by the service's clock
+    * @param confirms as of [[at]]
     */
-  def since(readTo: Long, shard: ShardKey, position: ShardPosition, most: Int): Probe =
-    read(shard, position, laterThan(position, readTo - OutOfOrder.toMillis), None, most, confirms = false)
+  def since(readTo: Long, shard: ShardKey, position: ShardPosition, most: Int, confirms: Boolean = false): Probe =
+    read(shard, position, laterThan(position, readTo - OutOfOrder.toMillis), None, most, confirms)
 
   /** What comes after a look that was not at the tip. */
   def after(shard: ShardKey, last: Probe, most: Int): Probe = {
@@ -183,9 +184,9 @@ object ShardProbes {
   private[read] val OutOfOrder = 1.minute
 
   private def laterThan(position: ShardPosition, time: Long) = position match {
-    case ShardPosition.AfterSequenceNumber(_) => ShardPosition.AtTimestamp(time)
-    case ShardPosition.AtTimestamp(begin)     => ShardPosition.AtTimestamp(begin.max(time))
-    case other                                => other
+    case ShardPosition.AfterSequenceNumber(_) | ShardPosition.TrimHorizon => ShardPosition.AtTimestamp(time)
+    case ShardPosition.AtTimestamp(begin)                                 => ShardPosition.AtTimestamp(begin.max(time))
+    case other                                                            => other
   }
 
   private def seenIn(answer: GetRecordsResponse, body: RecordExtractor): Vector[Probe.Record] = {

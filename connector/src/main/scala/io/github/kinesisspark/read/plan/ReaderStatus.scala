@@ -109,15 +109,15 @@ final case class ReaderStatus(
 
   /** Up to when all that arrived is read after a batch that takes this part; in ms by the service's clock, as far as it is known.
     *
-    * @param serviceMillis that clock, now
+    * @param ago that clock, so many ms ago
     */
-  def completeTo(part: CutPoint, serviceMillis: Long): Option[Long] = {
+  def completeTo(part: CutPoint, ago: Long => Long): Option[Long] = {
     // Where it had to stop, the answer may have had more.
     val isAll = part.position == position && !isComplete
     val asked = for {
       behind <- millisBehind if isAll
-      ago    <- millisSinceAnswer
-    } yield serviceMillis - ago - behind
+      since  <- millisSinceAnswer
+    } yield ago(since) - behind
     (asked ++ part.newestArrival).maxOption
   }
 }

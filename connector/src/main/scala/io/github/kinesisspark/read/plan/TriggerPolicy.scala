@@ -89,16 +89,16 @@ final case class TriggerPolicy(bounds: TriggerPolicy.Bounds, limits: BatchLimits
 
   /** Up to when all that arrived in a shard comes before the batch's end, in ms by the service's clock, if known.
     *
-    * @param serviceNow by the service's clock
+    * @param ago what that clock was so many ms ago
     */
-  def completeTo(slices: BatchSlices, view: PlanningView, serviceNow: ShardKey => Long)(
+  def completeTo(slices: BatchSlices, view: PlanningView, ago: (ShardKey, Long) => Long)(
       shard: ShardKey,
       at: ShardPosition
   ): Option[Long] = {
     val read = for {
       status <- view.statuses.get(shard)
       cut    <- slices.ends.get(shard)
-      time   <- status.completeTo(cut, serviceNow(shard))
+      time   <- status.completeTo(cut, ago(shard, _))
     } yield time
     (read ++ bounds.stops.flatMap(_.completeTo(shard, at))).maxOption
   }

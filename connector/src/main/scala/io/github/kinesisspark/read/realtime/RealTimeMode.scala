@@ -94,7 +94,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   private def isAllRead(planning: PlanningState, moved: Map[ShardKey, ShardPosition]) =
     callers.exists(_.areWaiting) && !planning.hasNewStreams && planning.awaitingChildren.isEmpty &&
       moved.forall { case (shard, to) => planning.reading.get(shard).contains(to) } &&
-      ReadToTip.isSo(catalog, planning.reading, source.readTo).contains(true)
+      ReadToTip.isSo(catalog, planning.reading, source.readTo(planning.start)).contains(true)
 
   private def happened(call: Call): Unit = state = state.after(call)
 
@@ -146,8 +146,11 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
       begun: Vector[Begun]
   ): KinesisOffset = {
     val lasted = (runtime.clock.nanos() - now.nanos) / 1000000
-    val times  =
-      reads.flatMap(r => r.status.completeTo(r.taken, catalog.now(r.shard.stream) - lasted).map(r.shard -> _)).toMap
+    val times  = reads
+      .flatMap(r =>
+        r.status.completeTo(r.taken, since => catalog.ago(r.shard.stream, since + lasted)).map(r.shard -> _)
+      )
+      .toMap
     val all = now.planning.reading ++ begun.map(_.shard -> ShardPosition.TrimHorizon)
     retention.complete(end, all, (shard, _) => times.get(shard))
   }

@@ -17,7 +17,7 @@ final class RetentionWatch(catalog: ShardCatalog) {
     val reported = result.statuses.iterator
       .flatMap(_.valuesIterator)
       .filterNot(_.isComplete)
-      .map(status => status.shard -> status.completeTo(status.all, catalog.now(status.shard.stream)))
+      .map(status => status.shard -> status.completeTo(status.all, catalog.ago(status.shard.stream, _)))
       .toMap
     // A shard that has no reader for a moment, as after the loss of an executor, keeps what it had reached.
     val unread =

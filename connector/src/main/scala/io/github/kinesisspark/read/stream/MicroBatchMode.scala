@@ -104,9 +104,11 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
     // Shards may have been listed long ago, as the last batch of the run before was run again since.
     val now      = catalog.serviceTime()
     val planning = source.begin(start)
-    CurrentEnds.of(catalog, now, planning) match {
-      case Right(ends) => (planning, Some(ends))
-      case Left(gone)  =>
+    CurrentEnds.of(catalog, now, planning, source.readTo(planning.start)) match {
+      case Right(ends) =>
+        source.found(ends)
+        (planning, Some(ends))
+      case Left(gone) =>
         source.beginAnew(gone, planning.start): Unit
         currentEnds(start)
     }
@@ -117,7 +119,9 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
 
   /** Whether all records are read that were put before a planning began. Asks Kinesis; where a call fails, the readers' later answers decide. */
   private def isAllRead(planning: PlanningState, began: Long) = planning.awaitingChildren.isEmpty &&
-    ReadToTip.isSo(catalog, planning.reading, source.readTo).getOrElse(readers.haveNothing(planning.reading, began))
+    ReadToTip
+      .isSo(catalog, planning.reading, source.readTo(planning.start))
+      .getOrElse(readers.haveNothing(planning.reading, began))
 
   @tailrec private def plan(
       start: Offset,
@@ -156,7 +160,9 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
       if (policy.bounds.asksReaders) readers.begin(slices)
       val moved = policy.ends(slices, view)
       show(moved, slices.ends)
-      batch(start, planning, slices, moved)(policy.completeTo(slices, view, shard => catalog.now(shard.stream)))
+      batch(start, planning, slices, moved)(
+        policy.completeTo(slices, view, (shard, millis) => catalog.ago(shard.stream, millis))
+      )
     }
     policy.decide(
       view,

@@ -16,6 +16,7 @@ import io.github.kinesisspark.read.plan.{
   PlanningResult,
   PlanningState,
   ReaderStatus,
+  Stops,
   WatermarkAlignment
 }
 import io.github.kinesisspark.read.reader.ReaderConfig
@@ -73,8 +74,10 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   private val initialPositions = mutable.HashMap.empty[StreamArn, Vector[(String, ShardPosition)]]
   private var isWarned         = false
 
-  /** By the last planning that had all, with the service's clock then. */
-  private var reported = Option.empty[(Map[ShardKey, ReaderStatus], Map[StreamArn, Long])]
+  /** By the last planning that had all, and when that was, by the driver's clock. */
+  private var reported = Option.empty[(Map[ShardKey, ReaderStatus], Long)]
+
+  private var ends = Option.empty[Stops]
 
   /** Whether executors read ahead. If none can be reached, batches are planned as `Trigger.Once` plans them. */
   def hasReaders: Boolean = {
@@ -103,20 +106,30 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     planning
   }
 
+  /** The shards' ends were looked for. What was idle then needs no look at the time before. */
+  def found(stops: Stops): Unit = ends = Some(stops)
+
   /** A planning is over. Shows what it has found to the observers: progress and gauges, and warnings of retention. */
   def observe(result: PlanningResult): Unit = {
     observer.observe(result)
     lag.observe(result)
     // Where executors are lost meanwhile, what they have said before still holds.
     for (statuses <- result.statuses if statuses.size >= result.open.size)
-      reported = Some(statuses -> catalog.streams.map(stream => stream.arn -> stream.now).toMap)
+      reported = Some(statuses -> runtime.clock.nanos())
   }
 
-  /** Up to when all that arrived in a shard comes before a position, as its reader last reported from there; in ms by the service's clock. */
-  def readTo(shard: ShardKey, position: ShardPosition): Option[Long] = for {
-    (statuses, times) <- reported
+  /** Up to when all that arrived in a shard comes before a position, in ms by the service's clock, if known: by the offset at which a planning begins, by
+    * the shard's reader that last reported from there, or by the last look for its end.
+    */
+  def readTo(start: KinesisOffset)(shard: ShardKey, position: ShardPosition): Option[Long] =
+    (start.streams.get(shard.stream).filter(_.shards.contains(shard.shardId)).flatMap(_.completeTo).map(_.millis) ++
+      reportedTo(shard, position) ++ ends.flatMap(_.completeTo(shard, position))).maxOption
+
+  private def reportedTo(shard: ShardKey, position: ShardPosition) = for {
+    (statuses, nanos) <- reported
     status            <- statuses.get(shard) if status.records == 0 && status.position == position
-    time              <- status.completeTo(status.all, times(shard.stream))
+    lasted = (runtime.clock.nanos() - nanos) / 1000000
+    time <- status.completeTo(status.all, since => catalog.ago(shard.stream, since + lasted))
   } yield time
 
   /** Where a batch starts: the last one's end, and what enters now. */

@@ -4,7 +4,7 @@ import scala.concurrent.duration._
 
 import org.apache.spark.sql.connector.read.streaming.Offset
 
-import io.github.kinesisspark.position.{ShardKey, ShardPosition, StreamArn}
+import io.github.kinesisspark.position.{KinesisOffset, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.catalog.ReadToTip
 import io.github.kinesisspark.read.plan.{PlanningResult, PlanningState}
 
@@ -48,17 +48,17 @@ private[stream] final class ScaleToZero(source: QuerySource) {
     )
   }
 
-  /** By the last look, or by the last report of its reader, which Spark has removed. */
-  private def readTo(shard: ShardKey, position: ShardPosition) = {
+  /** By the last look, or by what the source knows, as the last report of its reader, which Spark has removed. */
+  private def readTo(start: KinesisOffset)(shard: ShardKey, position: ShardPosition) = {
     val seen = looked.filter(_.positions.get(shard).contains(position)).map(_.times(shard.stream))
-    (seen ++ source.readTo(shard, position)).maxOption
+    (seen ++ source.readTo(start)(shard, position)).maxOption
   }
 
   private def hasNothing(planning: PlanningState) = {
     val isBetweenShards = planning.hasNewStreams || planning.ending.nonEmpty || planning.awaitingChildren.nonEmpty ||
       planning.doubtful.nonEmpty || planning.pastRetention.nonEmpty
     !isBetweenShards && !retention
-      .isAging(planning.start) && ReadToTip.isSo(catalog, planning.open, readTo).contains(true)
+      .isAging(planning.start) && ReadToTip.isSo(catalog, planning.open, readTo(planning.start)).contains(true)
   }
 }
 

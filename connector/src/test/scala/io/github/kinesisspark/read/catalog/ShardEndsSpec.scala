@@ -39,14 +39,7 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
 
       override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
         val there   = if (request.shardIterator == "AT_TIMESTAMP") Nil else arrivals
-        val records = there.zipWithIndex.map { case (at, i) =>
-          Record.builder
-            .sequenceNumber(number(i + 1L).text)
-            .partitionKey("key")
-            .data(SdkBytes.fromUtf8String("data"))
-            .approximateArrivalTimestamp(Instant.ofEpochMilli(at))
-            .build
-        }
+        val records = there.zipWithIndex.map { case (at, i) => recordAt(at, i + 1L) }
         CompletableFuture.completedFuture(
           GetRecordsResponse.builder
             .records(records.asJava)
@@ -56,14 +49,67 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
         )
       }
     }
+    endsBy(client)
+  }
+
+  private def endsBy(client: StubKinesis) = {
     val retry = BlockingCalls(CallRetries.default.within(10.seconds), () => true, CallObserver.warning)
     new ShardEnds(_ => new ShardProbes(client, retry))
   }
+
+  private def recordAt(arrival: Long, n: Long) = Record.builder
+    .sequenceNumber(number(n).text)
+    .partitionKey("key")
+    .data(SdkBytes.fromUtf8String("data"))
+    .approximateArrivalTimestamp(Instant.ofEpochMilli(arrival))
+    .build
 
   describe("the end of a shard at a time") {
     it("is before the records that come while it is looked for, which belong to a read that begins at the time") {
       endsOf(Seq(1000, 2000, 5200)).at(shard(0), TrimHorizon, time = 3000, now = 5000).end shouldBe
         AfterSequenceNumber(number(2))
+    }
+  }
+
+  describe("the end of a shard that was idle for hours") {
+
+    /** Each answer from the old position scans a minute. */
+    class Idle(hours: Int, arrived: Seq[Long] = Nil) extends StubKinesis {
+      var calls = 0
+
+      override def getShardIterator(request: GetShardIteratorRequest): CompletableFuture[GetShardIteratorResponse] =
+        CompletableFuture.completedFuture(
+          GetShardIteratorResponse.builder
+            .shardIterator(if (request.timestamp == null) (hours * 60).toString else "0")
+            .build
+        )
+
+      override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+        calls += 1
+        val left = request.shardIterator.toInt
+        CompletableFuture.completedFuture(
+          GetRecordsResponse.builder
+            .records((if (left == 0) arrived else Nil).map(recordAt(_, 10)).asJava)
+            .nextShardIterator((left - 1).max(0).toString)
+            .millisBehindLatest(left * 60000L)
+            .build
+        )
+      }
+
+      def tip(readTo: Option[Long]): ShardEnds.Extent =
+        endsBy(this).tip(shard(0), AfterSequenceNumber(number(5)), 5000, readTo)
+    }
+
+    it("is found by two calls where all is read up to a time near now") {
+      val client = new Idle(hours = 24)
+      client.tip(readTo = Some(4000)) shouldBe ShardEnds.Extent(AfterSequenceNumber(number(5)), newest = None)
+      client.calls shouldBe 2
+    }
+
+    it("is after a record that came since, which is looked for from the position on") {
+      val client = new Idle(hours = 0, arrived = Seq(4500))
+      val end    = client.tip(readTo = Some(4000))
+      (end.end, end.first) shouldBe ((AfterSequenceNumber(number(10)), Some(number(10))))
     }
   }
 

@@ -80,9 +80,9 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
       probe.records.map(_.number) should not contain number(1)
     }
 
-    it("begins at the position where that is later, or says where the shard begins") {
+    it("begins at the position where that is later, and at that time in a shard without records") {
       look(AtTimestamp(noon.toEpochMilli))._1.map(_.timestamp) shouldBe Vector(noon)
-      look(TrimHorizon)._1.map(_.shardIteratorType) shouldBe Vector(ShardIteratorType.TRIM_HORIZON)
+      look(TrimHorizon)._1.map(_.timestamp) shouldBe Vector(noon.minusSeconds(60))
     }
   }
 

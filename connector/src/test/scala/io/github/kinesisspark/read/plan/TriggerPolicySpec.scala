@@ -102,7 +102,7 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers with AfterNumbers {
       val all = once.copy(limits = limited.limits, extension = Some(LongTrigger(10.seconds, WatermarkAlignment.off)))
       decided(all) shouldBe Decision.Ends(BatchSlices.none)
       all.ends(BatchSlices.none, viewOf()) shouldBe Map(shard(0) -> after(9))
-      all.completeTo(BatchSlices.none, viewOf(), _ => 7000L)(shard(0), after(9)) shouldBe Some(5000L)
+      all.completeTo(BatchSlices.none, viewOf(), (_, millis) => 7000L - millis)(shard(0), after(9)) shouldBe Some(5000L)
     }
 
     it("is not of a query that follows its shards, whose batches end where readers are") {
@@ -133,7 +133,7 @@ class TriggerPolicySpec extends AnyFunSpec with Matchers with AfterNumbers {
       )
       val view = viewOf(stopped)
       val last = view.admit(Admission.Limits.none, fairnessOffset = 1).slices
-      ending.completeTo(last, view, _ => 7000L)(shard(0), after(9)) shouldBe Some(5000L)
+      ending.completeTo(last, view, (_, millis) => 7000L - millis)(shard(0), after(9)) shouldBe Some(5000L)
     }
 
     it("end the batch where the record that its reader was to come to is gone") {

@@ -7,10 +7,12 @@ import scala.concurrent.duration.DurationInt
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.streaming.Trigger
+import org.scalatest.concurrent.ThreadSignaler
 import org.scalatest.tags.Slow
+import org.scalatest.time.{Seconds, Span}
 
 import io.github.kinesisspark.it.TestStream
-import io.github.kinesisspark.it.source.{BatchLog, Mode}
+import io.github.kinesisspark.it.source.{BatchLog, Mode, UnreachableExecutors}
 import io.github.kinesisspark.testkit._
 import io.github.kinesisspark.testkit.FaultEffect.{EmptyAnswer, EmptyEvent}
 import io.github.kinesisspark.testkit.Occurrence._
@@ -82,6 +84,42 @@ final class AwkwardServiceSpec extends AwkwardSuite(AwkwardServiceSpec.Harsh) {
         eventually(log.rows.size shouldBe 20)
         once(log, late)
       }
+    }
+  }
+
+  describe("a gap of which a look into the shard scans a part") {
+    // A look by which processAllAvailable() returns has 5 s: the gap takes 36 calls, 5 of them a second.
+    it("is scanned once by a query whose executors can't be reached, and processAllAvailable() returns") {
+      val source = newStream(shards = 2)
+      serverClock.advance(Duration.ofMinutes(6))
+      val query = spark.readStream
+        .format(classOf[UnreachableExecutors.Provider].getName)
+        .options(options(source) + ("startingPosition" -> "TRIM_HORIZON"))
+        .load()
+        .writeStream
+        .option("checkpointLocation", checkpoint().toString)
+        .foreachBatch((_: DataFrame, _: Long) => ())
+        .start()
+      try failAfter(Span(60, Seconds))(query.processAllAvailable())(ThreadSignaler)
+      finally query.stop()
+    }
+
+    it("is not scanned again by a run of AvailableNow after one that came to its end") {
+      val source = newStream(shards = 2)
+      val at     = checkpoint()
+      def calls  = kinesis.calls.counts.getOrElse(CallLog.Key("GetRecords", Some(source.name), None), 0L)
+
+      /** Calls of a run that reads a record of one of the shards. */
+      def run(text: String) = {
+        val before = calls
+        source.put(text)
+        runAvailable(stream(source, Mode.Polling), at).texts shouldBe Seq(text)
+        calls - before
+      }
+      run("first")
+      serverClock.advance(Duration.ofMinutes(6))
+      run("second") should be > 36L
+      run("third") should be < 36L
     }
   }
 
