@@ -160,7 +160,8 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     val cuts     = reads.map(r => r.shard -> r.taken).toMap
     val reached  = now.planning.end(statuses.transform((_, status) => status.position), begun.map(_.shard).toSet)
     val open     = now.planning.open.keySet ++ begun.map(_.shard)
-    source.observe(PlanningResult(open, reached, Some(statuses), cuts))
+    // Its tasks reported when they ended, and others may have run for much longer.
+    source.observe(PlanningResult(open, reached, Some(statuses), cuts), now.nanos)
     readers.recordUsage(cuts.view.mapValues(_.bytes).toMap, begun.flatMap(b => b.executor.map(b.shard -> _)).toMap)
   }
 

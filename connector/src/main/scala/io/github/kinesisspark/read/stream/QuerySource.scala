@@ -109,13 +109,16 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   /** The shards' ends were looked for. What was idle then needs no look at the time before. */
   def found(stops: Stops): Unit = ends = Some(stops)
 
-  /** A planning is over. Shows what it has found to the observers: progress and gauges, and warnings of retention. */
-  def observe(result: PlanningResult): Unit = {
+  /** A planning is over. Shows what it has found to the observers: progress and gauges, and warnings of retention.
+    *
+    * @param since the readers have reported then or later, by the driver's clock
+    */
+  def observe(result: PlanningResult, since: Long = runtime.clock.nanos()): Unit = {
     observer.observe(result)
     lag.observe(result)
     // Where executors are lost meanwhile, what they have said before still holds.
     for (statuses <- result.statuses if statuses.size >= result.open.size)
-      reported = Some(statuses -> runtime.clock.nanos())
+      reported = Some(statuses -> since)
   }
 
   /** Up to when all that arrived in a shard comes before a position, in ms by the service's clock, if known: by the offset at which a planning begins, by
