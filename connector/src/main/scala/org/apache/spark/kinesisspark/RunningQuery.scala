@@ -68,10 +68,9 @@ class RunningQuery(context: SparkContext) {
     look(
       "callers of processAllAvailable(), which may return before all is processed that was put before the call."
     ) { (_, query) =>
-      new Callers(
-        call(query, "awaitProgressLock").asInstanceOf[ReentrantLock],
-        call(query, "awaitProgressLockCondition").asInstanceOf[Condition]
-      )
+      val lock     = call(query, "awaitProgressLock").asInstanceOf[ReentrantLock]
+      val progress = call(query, "awaitProgressLockCondition").asInstanceOf[Condition]
+      new Callers(() => lock.isHeldByCurrentThread && (lock.hasWaiters(progress) || lock.hasQueuedThreads))
     }
 
   private def look[A](missed: String)(at: (SparkSession, AnyRef) => A): Option[A] =
@@ -95,14 +94,15 @@ object RunningQuery {
   /** Callers of `StreamingQuery.processAllAvailable()`. Spark plans a batch under a lock, on whose condition they wait; one that has just come, or that
     * looks again after ten seconds, waits for the lock itself. For the thread that plans.
     *
+    * @param are whether somebody waits now
     * @see [[https://spark.apache.org/docs/latest/api/java/org/apache/spark/sql/streaming/StreamingQuery.html StreamingQuery.processAllAvailable]]
     */
-  final class Callers private[RunningQuery] (lock: ReentrantLock, progress: Condition) {
+  final class Callers(are: () => Boolean) {
     private var were = false
 
     /** Whether somebody waits, or did since the last answer: who is about to look again is in neither queue for a moment. */
     def areWaiting: Boolean = {
-      were ||= lock.isHeldByCurrentThread && (lock.hasWaiters(progress) || lock.hasQueuedThreads)
+      were ||= are()
       were
     }
 

@@ -13,6 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.github.kinesisspark.config.SinkOptions
 import io.github.kinesisspark.jar.WireFormat
+import io.github.kinesisspark.position.ShardKey
 import io.github.kinesisspark.read.coordinator._
 import io.github.kinesisspark.read.coordinator.ExecutorHealth.ExecutorState
 import io.github.kinesisspark.read.plan.ExecutorId
@@ -56,6 +57,13 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
   def start(executorCount: Int): Unit = {
     (0 until executorCount).foreach(_ => add())
     queries.foreach(_.start())
+    if (world.settings.hasCallers) queries.foreach(query => driver.begin(s"program-${query.name}")(program(query)))
+  }
+
+  /** Waits now and then until all is processed. */
+  private def program(query: Query): Unit = while (world.isBusy && !query.hasEnded) {
+    driver.runtime.waits.sleep(baton.between(100, 15000).millis)
+    query.processAllAvailable()
   }
 
   /** A query has ended for good. With the last one the application ends, unless the world is about to look at what is left in it. */
@@ -205,7 +213,7 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       network.sendSafely(driver.name, process.name) {
         if (process.isAlive) attempt.runs(process.begin(name) {
           val done =
-            try Success(work)
+            try if (attempt.isKilled) Failure(Killed) else Success(work)
             catch {
               case NonFatal(e)             => Failure(e)
               case e: InterruptedException => Failure(e)
@@ -227,56 +235,88 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       done
     }
 
-    /** One attempt of a task: reads, and writes what it has read. */
+    /** One attempt of a task: reads, and writes each row before it reads the next. */
     def read(attempt: Attempt, task: TaskSent, writes: Option[Map[String, String]]): Future[Done] = {
       // As Spark sends it.
       val theirs = WireFormat.read[TaskSent](WireFormat.write(task))
       runTask("task", attempt) {
-        val rows = readAll(theirs.partition, theirs.readers)
-        Done(rows, writes.fold(0L)(writeAll(_, theirs, rows)))
+        val end = theirs.limit.map(EarlyEnd.Limit(_)).orElse(world.earlyEnd())
+        killable(end) {
+          val reader                 = theirs.readers.readerIn(engine, theirs.partition)
+          def take(use: Row => Unit) =
+            rowsOf(end, theirs.partition.ranges.map(_.shard))(Option.when(reader.next())(reader.get()))(use)
+          try writes.fold(Done(take(_ => ()), 0L))(writeAll(_, theirs, take))
+          finally reader.close()
+        }
       }
     }
 
-    def follow(
-        attempt: Attempt,
-        config: ReaderConfig,
-        partition: InputPartition,
-        length: FiniteDuration
-    ): Future[(Vector[Row], PartitionOffset)] = {
+    /** One attempt of a task of a real-time batch.
+      *
+      * @param until by the wall clock of the process that it runs in
+      */
+    def follow(attempt: Attempt, config: ReaderConfig, partition: InputPartition, until: Long): Future[Followed] = {
       val theirs = WireFormat.read[InputPartition](WireFormat.write(partition))
       runTask("task", attempt) {
-        if (baton.chance(world.faults.failedTasks)) throw OwnFailure
-        val reader = RealTimeTask.reader(config, theirs, engine)
-        try {
-          val clock    = process.runtime.clock
-          val deadline = clock.nanos() + length.toNanos
-          val rows     = Vector.newBuilder[Row]
-          var isThere  = true
-          while (isThere && clock.nanos() < deadline) {
-            val left = (deadline - clock.nanos()) / 1000000
-            isThere = reader.nextWithTimeout(clock.millis(), left).hasRecord
-            if (isThere) rows += rowOf(reader.get())
+        val end = world.earlyEnd()
+        killable(end) {
+          val reader  = RealTimeTask.reader(config, theirs, engine)
+          var isAsked = false
+          def next    = {
+            val now = process.runtime.clock.millis()
+            isAsked ||= now < until
+            Option.when(now < until && reader.nextWithTimeout(now, until - now).hasRecord)(reader.get())
           }
-          (rows.result(), reader.getOffset)
-        } finally reader.close()
+          try {
+            val rows = rowsOf(end, RealTimeTask.shards(theirs))(next)(_ => ())
+            Followed(rows, reader.getOffset, isLate = !isAsked)
+          } finally reader.close()
+        }
       }
     }
+
+    /** Takes row after row, until there is none or the attempt ends early. */
+    private def rowsOf(end: Option[EarlyEnd], shards: Vector[ShardKey])(
+        next: => Option[InternalRow]
+    )(use: Row => Unit): Vector[Row] = {
+      val rows  = Vector.newBuilder[Row]
+      var count = 0
+      Iterator
+        .continually(if (end.exists(endsAt(_, count, shards))) None else next.map(rowOf))
+        .takeWhile(_.nonEmpty)
+        .flatten
+        .foreach { row =>
+          use(row)
+          rows += row
+          count += 1
+          if (baton.chance(world.faults.slowRows)) process.runtime.waits.sleep(baton.between(1, 400).millis)
+        }
+      end.foreach {
+        case _: EarlyEnd.Failure => throw OwnFailure
+        case _: EarlyEnd.Kill    => throw Killed
+        case _: EarlyEnd.Limit   => ()
+      }
+      rows.result()
+    }
+
+    /** Whether an attempt takes no more after so many rows. */
+    private def endsAt(end: EarlyEnd, count: Int, shards: Vector[ShardKey]): Boolean = count == end.rows && {
+      world.happened(process, shards, s"task ends: ${end.productPrefix}")
+      end match {
+        case EarlyEnd.Kill(_, isSeen) =>
+          baton.current.interrupted()
+          isSeen
+        case _ => true
+      }
+    }
+
+    /** Whatever an attempt ends with that Spark kills, it is killed. */
+    private def killable[A](end: Option[EarlyEnd])(work: => A): A =
+      try work
+      catch { case _: Exception if end.exists(_.isInstanceOf[EarlyEnd.Kill]) => throw Killed }
 
     def openEnd(attempt: Attempt, name: String, session: String): Future[Option[String]] =
       runTask("open-end", attempt)(engine.endpoint.open(name, session))
-
-    private def readAll(partition: KinesisInputPartition, by: KinesisPartitionReaderFactory) = {
-      if (baton.chance(world.faults.failedTasks)) throw OwnFailure
-      val reader = by.readerIn(engine, partition)
-      try {
-        val rows = Vector.newBuilder[Row]
-        while (reader.next()) {
-          rows += rowOf(reader.get())
-          if (baton.chance(world.faults.slowRows)) process.runtime.waits.sleep(baton.between(1, 400).millis)
-        }
-        rows.result()
-      } finally reader.close()
-    }
 
     private def rowOf(row: InternalRow) = Row(
       row.getUTF8String(6).toString,
@@ -285,16 +325,20 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
       new String(row.getBinary(0).takeWhile(_ != 0))
     )
 
-    /** How many records it may have doubled. */
-    private def writeAll(options: Map[String, String], task: TaskSent, rows: Vector[Row]): Long = {
+    /** @param take hands over each row that is read */
+    private def writeAll(options: Map[String, String], task: TaskSent, take: (Row => Unit) => Vector[Row]): Done = {
       val writer = sink.writer(sinkOptions(options), task.batch.toLong)
       try {
-        rows.foreach { row =>
+        val rows = take { row =>
           val data = Target.copyOf(row, task.attempt).getBytes
           writer.write(InternalRow(data, UTF8String.fromString(Target.keyOf(row))))
         }
         writer.commit()
-        writer.currentMetricsValues.find(_.name == "possibleDuplicates").fold(0L)(_.value)
+        Done(rows, writer.currentMetricsValues.find(_.name == "possibleDuplicates").fold(0L)(_.value))
+      } catch {
+        case failure: Exception =>
+          writer.abort()
+          throw failure
       } finally writer.close()
     }
   }
@@ -362,20 +406,30 @@ object Application {
     }
   }
 
+  /** @param limit rows that are wanted, where not all are */
   private[simulation] final case class TaskSent(
       partition: KinesisInputPartition,
       readers: KinesisPartitionReaderFactory,
       batch: Int,
-      attempt: Long
+      attempt: Long,
+      limit: Option[Int]
   )
 
   /** @param doubled how many records may be in the sink's stream twice */
   private[simulation] final case class Done(rows: Vector[Row], doubled: Long)
 
+  /** @param offset where the task has ended
+    * @param isLate it began when its batch was over
+    */
+  private[simulation] final case class Followed(rows: Vector[Row], offset: PartitionOffset, isLate: Boolean)
+
   private def sinkOptions(more: Map[String, String]) =
     SinkOptions.parse(Map("streamName" -> Target.StreamName, "region" -> "us-east-1") ++ more)
 
   private[simulation] case object ExecutorLost extends Exception("the executor is lost", null, false, false)
+
+  /** Spark has killed the attempt, which does not count as a failure. */
+  private[simulation] case object Killed extends Exception("the attempt is killed", null, false, false)
 
   /** Of the query's own code in a task. */
   private[simulation] case object OwnFailure extends Exception("a task's own failure", null, false, false)

@@ -237,7 +237,11 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
     val result = PutRecordsResultEntry.builder
     val stored =
       if (baton.chance(faults.throttled)) None
-      else world.target.put(entry.partitionKey, entry.data.asUtf8String)
+      else
+        world.target.put(
+          Target.hashKeyOf(entry.partitionKey, Option(entry.explicitHashKey)),
+          entry.data.asByteArray
+        )
     stored match {
       case Some((shard, number)) => result.shardId(shard).sequenceNumber(number.toString)
       case None                  =>
@@ -341,10 +345,10 @@ final class KinesisClient(process: Process, world: World, success: KinesisClient
   }
 
   private def subscribed(shard: ShardKey, what: String): Unit =
-    world.happened(process, Some(shard), what, isFanOut = true)
+    world.happened(process, Some(shard), what, isFanOut = Some(true))
 
   private def called(shard: Option[ShardKey], what: String): Unit =
-    world.happened(process, shard, what, isFanOut = false)
+    world.happened(process, shard, what, isFanOut = Some(false))
 
   private def keyOf(service: Kinesis, shard: String) = ShardKey(world.arnOf(service.name), shard)
 

@@ -2,24 +2,32 @@ package io.github.kinesisspark.simulation
 
 import scala.collection.mutable
 
-import io.github.kinesisspark.position.{KinesisOffset, OffsetJson, ShardKey, ShardPosition, ShardRange}
+import io.github.kinesisspark.position._
 
 /** One record as a task returns it. */
 final case class Row(stream: String, shard: String, number: BigInt, data: String)
 
 /** What stays when a driver dies: Spark's two logs, as they are on disk. Each file is written once. */
 final class Checkpoint {
-  private val offsets = mutable.ArrayBuffer.empty[Vector[String]]
-  private var done    = 0
+  private val offsets    = mutable.ArrayBuffer.empty[Vector[String]]
+  private val inRealTime = mutable.HashSet.empty[Int]
+  private var done       = 0
 
   /** The ends of all batches that were planned, of each source, as JSON. */
   def planned: Vector[Vector[String]] = offsets.toVector
   def committed: Int                  = done
 
+  /** Whether the last run's batch is to run again. */
+  def hasUncommitted: Boolean = offsets.size > done
+
+  /** Whether a batch had run in real-time mode when it was planned. It may run again as a micro-batch. */
+  def isRealTime(batch: Int): Boolean = inRealTime(batch)
+
   /** @throws Checkpoint.Lost where another driver has written the file */
-  def plan(batch: Int, ends: Vector[String]): Unit = {
+  def plan(batch: Int, ends: Vector[String], isRealTime: Boolean): Unit = {
     if (batch != offsets.size) throw Checkpoint.Lost
     offsets += ends
+    if (isRealTime) inRealTime += batch
   }
 
   /** @throws Checkpoint.Lost where another driver has written the file, or deleted what was planned */
@@ -28,8 +36,11 @@ final class Checkpoint {
     done += 1
   }
 
-  /** As a real-time query begins: it plans a batch that was not committed anew. */
-  def deleteUncommitted(): Unit = offsets.dropRightInPlace(offsets.size - done)
+  /** As a run in real-time mode begins: it plans a batch that was not committed anew. */
+  def deleteUncommitted(): Unit = {
+    offsets.dropRightInPlace(offsets.size - done)
+    inRealTime -= done
+  }
 }
 
 object Checkpoint {
@@ -43,7 +54,20 @@ object Checkpoint {
   */
 final class Ledger(world: World, val query: QuerySettings, wrong: String => Unit) {
   val checkpoint                    = new Checkpoint
-  val sources: Vector[SourceLedger] = query.sources.map(new SourceLedger(world, query, _, wrong))
+  val sources: Vector[SourceLedger] = query.sources.map(new SourceLedger(world, query.name, _, wrong))
+
+  private var runs = 0
+
+  /** How the latest run runs. */
+  def run: RunSettings = query.run((runs - 1).max(0))
+
+  /** Another run begins: how it runs, and what of that has changed. Where a query starts counts until a batch is committed. */
+  def nextRun(): (RunSettings, Vector[String]) = {
+    val before = run
+    runs += 1
+    val changes = if (runs == 1) Vector.empty else run.changes(before)
+    (if (checkpoint.committed == 0) run.copy(options = run.options - "startingPosition") else run, changes)
+  }
 
   /** It has failed because records were lost, as it should, or was stopped for good. */
   private[simulation] var hasEnded = false
@@ -51,9 +75,11 @@ final class Ledger(world: World, val query: QuerySettings, wrong: String => Unit
   /** When it was stopped for good, by the service's clock, if it could deregister its consumers then. */
   private[simulation] var leftAt = Option.empty[Long]
 
-  /** Whether it registers a consumer of that name. */
+  /** Whether its latest run registers a consumer of that name. */
   private[simulation] def registers(name: String): Boolean =
-    query.sources.exists(_.options.get("efo.consumerName").contains(name))
+    query.sources.map(_.options ++ run.options).exists { options =>
+      options.get("recordPublisher").contains("efo") && options.get("efo.consumerName").contains(name)
+    }
 
   def delivered: Int      = sources.map(_.delivered).sum
   def isComplete: Boolean = hasEnded || sources.forall(_.missing.isEmpty)
@@ -61,7 +87,7 @@ final class Ledger(world: World, val query: QuerySettings, wrong: String => Unit
 }
 
 /** What one source has delivered, and what must hold of it. */
-final class SourceLedger(world: World, query: QuerySettings, source: SourceSettings, wrong: String => Unit) {
+final class SourceLedger(world: World, query: String, source: SourceSettings, wrong: String => Unit) {
   private val rows    = mutable.HashMap.empty[(String, BigInt), Int]
   private val byShard = mutable.HashMap.empty[ShardKey, Int]
   private val begun   = mutable.HashMap.empty[ShardKey, Int]
@@ -69,11 +95,9 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   private var start   = KinesisOffset.initial
   private var last    = Iterable.empty[ShardKey]
 
-  private val isRealTime = query.isRealTime
-
   def delivered: Int = rows.size
 
-  private def fail(what: String): Unit = wrong(s"${query.name}: $what")
+  private def fail(what: String): Unit = wrong(s"$query: $what")
 
   private def shardOf(key: ShardKey): Kinesis.Shard = world.stream(key.stream.name).shard(key.shardId)
 
@@ -85,9 +109,10 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
   /** A batch is planned: each shard goes on where it was, none is dropped before it is read to its end and its children are there, and none begins before
     * its parents have ended.
     *
-    * @param since when the query's run began, by the service's clock
+    * @param since      when the query's run began, by the service's clock
+    * @param isRealTime the batch has run in real-time mode, where children begin as soon as their parents have ended
     */
-  def planned(from: String, to: String, since: Long): Unit = {
+  def planned(from: String, to: String, since: Long, isRealTime: Boolean): Unit = {
     val (start, end) = (OffsetJson.read(from), OffsetJson.read(to))
     if (start.streams.isEmpty) {
       this.start = end
@@ -223,6 +248,17 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     }
   }
 
+  /** What an attempt has read that took no more: of each shard what its ranges begin with. */
+  def readInPart(ranges: Vector[ShardRange], some: Vector[Row]): Unit = {
+    val parts = ofShards(some).flatMap { case (key, its) =>
+      val (read, rest) = ranges.filter(_.shard == key).span(!isUpTo(_, its.last))
+      read ++ rest.headOption.map(
+        _.copy(end = ShardPosition.AfterSequenceNumber(SequenceNumber(its.last.toString)))
+      )
+    }
+    readBy(parts.toVector, some)
+  }
+
   private def contiguous(ranges: Vector[ShardRange]) = ranges.foldLeft(Vector.empty[ShardRange]) { (before, range) =>
     before.lastOption match {
       case Some(last) if last.end == range.start => before.init :+ ShardRange(last.shard, last.start, range.end)
@@ -292,27 +328,37 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     if (index < 0) shard.records.size else index
   }
 
-  /** A batch has run, for the first time or again: it has what its offsets say, always the same, and its tasks' ranges cover it. */
-  def ran(batch: Int, from: String, to: String, tasks: Vector[ShardRange], some: Vector[Row]): Unit = {
+  /** A batch has run, for the first time or again: it has what its offsets say, always the same, and its tasks' ranges cover it.
+    *
+    * @param isRealTime it has run in real-time mode
+    */
+  def ran(
+      batch: Int,
+      from: String,
+      to: String,
+      tasks: Vector[ShardRange],
+      some: Vector[Row],
+      isRealTime: Boolean
+  ): Unit = {
     val ranges = OffsetJson.read(from).rangesTo(OffsetJson.read(to))
     val found  = ofShards(some)
     (found.keySet -- ranges.map(_.shard)).foreach(key => fail(s"batch $batch has records of $key, which it has not"))
-    tile(batch, ranges, tasks)
+    tile(batch, ranges, tasks, isRealTime)
     ranges.foreach { range =>
       // Several tasks may share a range; each is looked at by itself.
       val its = found.getOrElse(range.shard, Nil)
       faultOf(range, if (tasks.count(_.shard == range.shard) > 1) its.sorted else its)
         .foreach(what => fail(s"batch $batch, $range: $what"))
     }
-    // A real-time batch that comes again is planned anew.
-    if (!isRealTime) {
-      first.get(batch).foreach { before =>
-        if (!isLossy && kept(before) != kept(found)) fail(s"batch $batch has other records than when it ran before")
-      }
-      first.getOrElseUpdate(batch, found)
-      first -= batch - 2
+    first.get(batch).foreach { before =>
+      if (!isLossy && kept(before) != kept(found)) fail(s"batch $batch has other records than when it ran before")
     }
+    first.getOrElseUpdate(batch, found)
+    first -= batch - 2
   }
+
+  /** A batch is planned anew, with another end. */
+  private[simulation] def forget(batch: Int): Unit = first -= batch
 
   /** Without what is past retention, in any order: another driver's tasks may cut a range elsewhere. */
   private def kept(some: Map[ShardKey, Seq[BigInt]]) = some
@@ -322,7 +368,7 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     }
     .filter(_._2.nonEmpty)
 
-  private def tile(batch: Int, ranges: Vector[ShardRange], tasks: Vector[ShardRange]): Unit =
+  private def tile(batch: Int, ranges: Vector[ShardRange], tasks: Vector[ShardRange], isRealTime: Boolean): Unit =
     ranges.foreach { range =>
       val parts = tasks.filter(_.shard == range.shard)
       val ends  = parts.map(p => p.start -> p.end).toMap
@@ -332,14 +378,17 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
         at = ends(at)
         steps += 1
       }
-      // A real-time query goes on from the end of a shard that is past retention, without a task.
+      // In real-time mode a query goes on from the end of a shard that is past retention, without a task.
       val isSkipped = isRealTime && isLossy && parts.isEmpty && world.isGone(range.shard)
       if (!isSkipped && (at != range.end || steps != parts.size))
         fail(s"batch $batch: the tasks' ranges $parts do not cover $range")
     }
 
-  /** No record comes twice, and children come after their parents' last. */
-  def committed(batch: Int, some: Vector[Row]): Unit = {
+  /** No record comes twice, and children come after their parents' last.
+    *
+    * @param isRealTime the batch was planned in real-time mode, where children may come in the batch of their parents
+    */
+  def committed(batch: Int, some: Vector[Row], isRealTime: Boolean): Unit = {
     val found = ofShards(some)
     some.foreach { row =>
       if (rows.put((row.stream + row.shard, row.number), batch).isDefined)
@@ -349,7 +398,6 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
       if (!begun.contains(key) && isTimed(key)) begun(key) = shardOf(key).records.indexWhere(_.number == its.head)
       byShard(key) = byShard.getOrElse(key, 0) + its.size
     }
-    // Of a real-time batch, children may come in the same.
     if (isRealTime) add()
     found.keys.foreach { key =>
       parentsOf(key).foreach { parent =>
@@ -427,11 +475,19 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     */
   private[simulation] def there: Map[ShardKey, Int] = all
     .filter(key => world.stream(key.stream.name).isShown(shardOf(key)))
-    .map { key =>
-      val recent = shardOf(key).records.indexWhere(_.arrived > world.stream(key.stream.name).now - 1000)
-      key -> (if (recent < 0) shardOf(key).records.size else recent)
-    }
+    .map(key => key -> arrivedBefore(key, world.stream(key.stream.name).now - 1000))
     .toMap
+
+  /** How many records of each shard the service has acknowledged, and shows to each who asks. */
+  private[simulation] def acknowledged: Map[ShardKey, Int] = all.map { key =>
+    val isSure = world.settings.kinesis.staleAnswers == 0
+    key -> (if (isSure) shardOf(key).records.size else arrivedBefore(key, world.stream(key.stream.name).now - 1000))
+  }.toMap
+
+  private def arrivedBefore(key: ShardKey, time: Long) = {
+    val later = shardOf(key).records.indexWhere(_.arrived > time)
+    if (later < 0) shardOf(key).records.size else later
+  }
 
   /** The same of one batch, which begins there. */
   private[simulation] def thereOf(from: String): Map[ShardKey, Int] = {
@@ -439,13 +495,18 @@ final class SourceLedger(world: World, query: QuerySettings, source: SourceSetti
     there.filter { case (key, _) => begun(key) || shardOf(key).parents.isEmpty }
   }
 
-  /** Such a run has ended by itself. */
-  private[simulation] def ended(there: Map[ShardKey, Int]): Unit = there.foreach { case (key, until) =>
-    val shard = shardOf(key)
-    val left  = shard.records.slice(firstOf(key).max(shard.trimmed), until).filterNot { r =>
-      rows.contains((key.stream.name + shard.id, r.number))
-    }
-    if (left.nonEmpty) fail(s"a run ends and has not read ${left.size} records of $key that were there when it began")
+  /** All of these are delivered, but for what is past retention.
+    *
+    * @param what has found so
+    * @param when they were there
+    */
+  private[simulation] def has(there: Map[ShardKey, Int], what: String, when: String): Unit = there.foreach {
+    case (key, until) =>
+      val shard = shardOf(key)
+      val left  = shard.records.slice(firstOf(key).max(shard.trimmed), until).filterNot { r =>
+        rows.contains((key.stream.name + shard.id, r.number))
+      }
+      if (left.nonEmpty) fail(s"$what has not read ${left.size} records of $key that were $when")
   }
 
   /** What is not read. */

@@ -13,6 +13,9 @@ final case class Plan(seed: Long, theme: String, settings: WorldSettings, strike
 
 /** @param streams   by name, with the number of their shards
   * @param slots     tasks that an executor runs at once
+  * @param earlyEnds the share of a task's attempts that fail or are killed, also where nothing strikes
+  * @param actions   the share of micro-batches that two actions read
+  * @param hasCallers programs wait in `processAllAvailable()` now and then
   * @param sinkRate  records a second that a shard of the stream takes which queries write to
   * @param producing how long records come, at least
   * @param backlog   records of each shard that are there when the queries begin
@@ -28,6 +31,9 @@ final case class WorldSettings(
     credentials: Boolean,
     speculation: Double,
     wrongExecutor: Double,
+    earlyEnds: Double,
+    actions: Double,
+    hasCallers: Boolean,
     pauseOfProducer: FiniteDuration,
     burst: Int,
     sinkRate: Int,
@@ -42,30 +48,44 @@ final case class Quiet(from: FiniteDuration, length: FiniteDuration) {
   private[simulation] def isOver(nanos: Long): Boolean = nanos < from.toNanos || nanos >= (from + length).toNanos
 }
 
-/** One streaming query.
+/** One streaming query on one checkpoint.
   *
-  * @param memory of its readers in an executor, in bytes
-  * @param sink options of what it writes with, if it writes to Kinesis
+  * @param runs how it runs: each time that it starts, as the next one says, and then from the first again
   */
-final case class QuerySettings(
-    name: String,
-    sources: Vector[SourceSettings],
+final case class QuerySettings(name: String, sources: Vector[SourceSettings], runs: Vector[RunSettings]) {
+  def run(number: Int): RunSettings = runs(number % runs.size)
+
+  /** The most of any run. */
+  def memory: Long = runs.map(_.memory).max
+
+  /** Some runs are in real-time mode. */
+  def isRealTime: Boolean = runs.exists(_.trigger.isInstanceOf[Trigger.RealTime])
+
+  /** Some runs end when they have read what there is. */
+  def isRestarted: Boolean = runs.exists(_.trigger.ends)
+}
+
+/** What may change from one run of a query to the next.
+  *
+  * @param memory  of its readers in an executor, in bytes
+  * @param sink    options of what it writes with, if it writes to Kinesis
+  * @param options that replace those of its sources
+  */
+final case class RunSettings(
     trigger: Trigger,
     memory: Long,
-    sink: Option[Map[String, String]]
+    sink: Option[Map[String, String]],
+    options: Map[String, String]
 ) {
 
-  /** It ends when it has read what there is, and begins again. */
-  def isRestarted: Boolean = trigger match {
-    case _: Trigger.AvailableNow | _: Trigger.Once => true
-    case _                                         => false
-  }
-
-  def isRealTime: Boolean = trigger.isInstanceOf[Trigger.RealTime]
-
-  def isContinuous: Boolean = trigger match {
-    case Trigger.Continuous(_) => true
-    case _                     => false
+  /** What is not as in the run before. */
+  def changes(before: RunSettings): Vector[String] = {
+    val trigger = Option.when(this.trigger != before.trigger)(s"trigger ${this.trigger.productPrefix}")
+    val memory  = Option.when(this.memory != before.memory)("readerBufferSize")
+    val names = (options.keySet ++ before.options.keySet).filter(name => options.get(name) != before.options.get(name))
+    (trigger ++ memory ++ names.map(name =>
+      options.get(name).fold(s"no own $name")(value => s"$name $value")
+    )).toVector.sorted
   }
 }
 
@@ -73,19 +93,26 @@ final case class QuerySettings(
   * @param options  besides those that all have
   */
 final case class SourceSettings(streams: Vector[String], consumer: Option[String], options: Map[String, String]) {
-  def isFanOut: Boolean        = options.get("recordPublisher").contains("efo")
   def mayLoseRecords: Boolean  = options.get("failOnDataLoss").contains("false")
   def position: Option[String] = options.get("startingPosition")
 }
 
-sealed trait Trigger extends Product with Serializable
+sealed trait Trigger extends Product with Serializable {
+
+  /** The query ends when it has read what there is, and begins again. */
+  def ends: Boolean = false
+}
 
 object Trigger {
   final case class Continuous(interval: Option[FiniteDuration]) extends Trigger
 
-  /** The query ends when it has read what there was, and is started again after a pause. */
-  final case class AvailableNow(pause: FiniteDuration) extends Trigger
-  final case class Once(pause: FiniteDuration)         extends Trigger
+  /** @param pause until the query is started again */
+  final case class AvailableNow(pause: FiniteDuration) extends Trigger {
+    override def ends: Boolean = true
+  }
+  final case class Once(pause: FiniteDuration) extends Trigger {
+    override def ends: Boolean = true
+  }
 
   /** @param length of a batch */
   final case class RealTime(length: FiniteDuration) extends Trigger
@@ -305,12 +332,22 @@ object Plan {
   }
 
   def of(seed: Long): Plan = {
-    val draw = new Draw(Theme.of(seed), new SplittableRandom(seed ^ 0x5eed), new SplittableRandom(seed ^ 0x5e41))
+    def random(other: Long) = new SplittableRandom(seed ^ other)
+    val draw                = new Draw(Theme.of(seed), random(0x5eed), random(0x5e41), random(0x72756e))
     Plan(seed, draw.theme.toString, draw.settings(), draw.strikes())
   }
 
-  /** @param service draws how the service behaves beyond its defaults: other draws don't change with it */
-  private final class Draw(val theme: Theme, random: SplittableRandom, service: SplittableRandom) {
+  /** Draws of one kind don't change with those of another.
+    *
+    * @param service draws how the service behaves beyond its defaults
+    * @param spark   draws how tasks end, and what changes from run to run
+    */
+  private final class Draw(
+      val theme: Theme,
+      random: SplittableRandom,
+      service: SplittableRandom,
+      spark: SplittableRandom
+  ) {
     private def between(a: Int, b: Int) = random.nextInt(a, b + 1)
     private def pick[A](all: A*): A     = all(random.nextInt(all.size))
     private def chance(share: Double)   = random.nextDouble() < share
@@ -360,6 +397,7 @@ object Plan {
     private val isAwkward          = service.nextDouble() < 0.5 && theme != Theme.Reports
     private def awkward(): Boolean = service.nextDouble() < 0.5 && isAwkward
     private def one[A](all: A*): A = all(service.nextInt(all.size))
+    private def any[A](all: A*): A = all(spark.nextInt(all.size))
     private val hasPositions       = !isOld && !leaves && !lags && awkward()
     private val isArrivalsBackFar  = awkward() || hasPositions
 
@@ -368,20 +406,25 @@ object Plan {
       // Many answers have none of the few records that one may have: a shard then gives a few records a second, to all its readers together.
       val isSlow = drawn.kinesis.emptyAnswers > 0 && (isLarge || drawn.kinesis.mostRecords == 10)
       // A call of PutRecords may last for 5 minutes. Where memory is for a few large records, a running task gets one answer at a time.
-      val isLong = isLarge || drawn.queries.exists(_.sink.nonEmpty)
+      val isLong = isLarge || drawn.queries.exists(_.runs.exists(_.sink.nonEmpty))
       drawn.copy(bound = if (isSlow && isLong) 20.minutes else if (isSlow || isLong) 10.minutes else 4.minutes)
     }
 
     private def anySettings() = {
       val queries = Vector("one", "two").take(if (leaves || chance(if (isLarge) 0.4 else 0.15)) 2 else 1).map(query)
+      val slots   = if (theme == Theme.Tasks || theme == Theme.All) pick(1, 2, 4) else 2
       WorldSettings(
         streams,
         queries,
         executors,
-        slots = if (theme == Theme.Tasks || theme == Theme.All) pick(1, 2, 4) else 2,
+        // Real-time tasks run at once, and each source makes as many as there are slots.
+        slots = if (queries.map(_.sources.size).sum > 1 && queries.exists(_.isRealTime)) 16 else slots,
         credentials = theme == Theme.Credentials || chance(0.1),
         speculation = pick(0.0, 0.0, 0.1),
         wrongExecutor = pick(0.0, 0.1, 0.3),
+        earlyEnds = if (theme == Theme.Reports) 0 else any(0.0, 0.0, 0.05, 0.15),
+        hasCallers = theme != Theme.Reports && any(true, false, false, false),
+        actions = if (theme == Theme.Reports) 0 else any(0.0, 0.0, 0.1, 0.4),
         pauseOfProducer =
           if (isStop) 30.seconds
           else if (isOld) pick(1.second, 60.seconds)
@@ -443,11 +486,52 @@ object Plan {
         case _                           => 0.2
       }
       val sink = Option.when(chance(writes))(
-        pick(Map.empty[String, String], Map("ordered" -> "true"), Map("ordered" -> "true", "maxInFlightCalls" -> "1"))
+        pick(
+          Map.empty[String, String],
+          Map("ordered" -> "true"),
+          Map("ordered" -> "true", "maxInFlightCalls" -> "1")
+        ) ++
+          any(Map.empty[String, String], Map.empty, Map("aggregate" -> "true", "aggregateSize" -> "1k"))
       )
       val memory = if (lags) 16L else if (!leaves) pick(16L, 16L, 64L, 256L) else if (name == "one") 64L else 16L
-      QuerySettings(name, sources, trigger, memory << 20, if (trigger.isInstanceOf[Trigger.RealTime]) None else sink)
+      val run    = RunSettings(trigger, memory << 20, sinkOf(trigger, sink), Map.empty)
+      QuerySettings(name, sources, run +: laterRuns(run, sink))
     }
+
+    private def sinkOf(trigger: Trigger, sink: Option[Map[String, String]]) =
+      if (trigger.isInstanceOf[Trigger.RealTime]) None else sink
+
+    /** In half of the worlds, where the theme leaves it open how a query runs. */
+    private def laterRuns(first: RunSettings, sink: Option[Map[String, String]]): Vector[RunSettings] =
+      if (isStop || leaves || lags || isSteady || spark.nextBoolean()) Vector.empty
+      else
+        Vector.fill(any(1, 2)) {
+          val trigger = any[Trigger](
+            first.trigger,
+            first.trigger,
+            Trigger.Continuous(None),
+            Trigger.Continuous(Some(2.seconds)),
+            Trigger.AvailableNow(1.second),
+            Trigger.Once(1.second),
+            Trigger.RealTime(5.seconds)
+          )
+          val options = Map(
+            "recordPublisher"        -> any("polling", "efo"),
+            "maxRecordsPerTrigger"   -> any("200", "500"),
+            "minPartitions"          -> any("1", "6"),
+            "maxShardSkew"           -> any("off", "2s"),
+            "shardDiscoveryInterval" -> any("1s", "10s"),
+            "polling.callsPerSecond" -> "3",
+            "deaggregate"            -> "false",
+            "startingPosition"       -> any("LATEST", "TRIM_HORIZON")
+          )
+          RunSettings(
+            trigger,
+            any(first.memory, 16L << 20, 64L << 20),
+            sinkOf(trigger, sink),
+            options.filter(_ => any(true, false))
+          )
+        }
 
     private def source(name: String, streams: Vector[String]): SourceSettings = {
       val read     = if (chance(0.5)) streams else streams.take(1)
@@ -459,9 +543,8 @@ object Plan {
         case _               => 0.5
       })
       val isGiven = isFanOut && chance(0.2)
-      val fanOut  = Map("recordPublisher" -> "efo") ++
-        (if (isGiven) Map("efo.registration" -> "none") else Map("efo.consumerName" -> name))
-      val any = pick(
+      val by      = if (isGiven) Map("efo.registration" -> "none") else Map("efo.consumerName" -> name)
+      val limits  = pick(
         Map.empty[String, String],
         Map("maxRecordsPerTrigger" -> "500"),
         Map("maxBytesPerTrigger"   -> (if (isLarge) "4m" else "20k")),
@@ -472,7 +555,7 @@ object Plan {
       )
       // What they hold stays for longer.
       val options =
-        if (leaves) Map("maxBytesPerTrigger" -> "4m") else if (lags) Map.empty[String, String] else any
+        if (leaves) Map("maxBytesPerTrigger" -> "4m") else if (lags) Map.empty[String, String] else limits
       val begin =
         if (isOld || leaves || lags || theme == Theme.Reports) "TRIM_HORIZON"
         else pick("TRIM_HORIZON", "TRIM_HORIZON", "LATEST")
@@ -480,8 +563,10 @@ object Plan {
       SourceSettings(
         read,
         Option.when(isGiven)(name),
-        options ++ (if (isFanOut) fanOut else Map.empty[String, String]) +
-          ("startingPosition" -> position) ++
+        options ++ by ++ Map(
+          "recordPublisher"  -> (if (isFanOut) "efo" else "polling"),
+          "startingPosition" -> position
+        ) ++
           (if (isStop) Map("failOnDataLoss" -> "true")
            else if (isOld) Map("failOnDataLoss" -> random.nextBoolean().toString)
            else Map.empty[String, String])

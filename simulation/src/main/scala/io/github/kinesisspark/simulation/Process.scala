@@ -38,8 +38,8 @@ final class Process(val name: String, baton: Baton, trace: Trace, epochMillis: L
     suspendedFor += nanos
   }
 
-  /** Of the wall clock, ahead or back. */
-  def jump(millis: Long): Unit = wallMillis += millis
+  /** The wall clock jumps, and is ahead or behind then by so much. */
+  def setClock(wrongMillis: Long): Unit = wallMillis = epochMillis + wrongMillis
 
   /** As by SIGKILL: no thread does anything more. */
   def kill(): Unit = if (alive) {

@@ -10,11 +10,11 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.kinesisspark.RunningQuery
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.connector.read.streaming.{Offset, PartitionOffset, ReadLimit}
+import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
 
 import io.github.kinesisspark.aws.{FailureReason, KinesisException}
 import io.github.kinesisspark.config.SourceOptions
-import io.github.kinesisspark.position.ShardKey
+import io.github.kinesisspark.position.{ShardKey, ShardRange}
 import io.github.kinesisspark.read.coordinator.{ClusterChannel, DriverRuntime, ExecutorChannel}
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.realtime.{KinesisRealTimeStream, RealTimeTask => TaskOfBatch}
@@ -30,7 +30,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   import application.driver
   import world.baton
 
-  private val settings = ledger.query
+  private var settings = ledger.run
   private var restart  = false
   private var leaves   = false
   private var isOver   = false
@@ -39,10 +39,12 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   private var now      = Phase.Starting: Phase
   private var thread   = Option.empty[Baton#Strand]
   private var planned  = false
+  private var late     = 0
+  private var progress = Progress.over(driver.runtime.waits)
   private var sources  = Vector.empty[String]
   private val running  = mutable.LinkedHashSet.empty[Application.Attempt]
 
-  def name: String      = settings.name
+  def name: String      = ledger.query.name
   def phase: Phase      = now
   def hasEnded: Boolean = isOver
   def of: Ledger        = ledger
@@ -58,6 +60,24 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     val has = planned
     planned = false
     has
+  }
+
+  def isWaitedFor: Boolean = progress.isWaitedFor
+
+  /** As a program calls it, on a thread of its own. When it returns, all is delivered that was there before. Not so where the run has ended, also by itself
+    * with what was there when it began, and where Spark returns with the first batch of real-time mode, whatever that has read.
+    */
+  def processAllAvailable(): Unit = {
+    val at      = now
+    val there   = ledger.sources.map(_.acknowledged)
+    val trigger = settings.trigger
+    val isFirst = ledger.checkpoint.committed == 0 && trigger.isInstanceOf[Trigger.RealTime]
+    val isSo    = progress.processAllAvailable() && !trigger.ends && !isFirst
+    world.coverage.happened(at.toString, s"processAllAvailable ${if (isSo) "returns" else "ends with the run"}")
+    if (isSo) world.check {
+      for ((source, some) <- ledger.sources.zip(there))
+        source.has(some, "processAllAvailable() returns, and", "there when it was called")
+    }
   }
 
   /** It is stopped, and started again in the same application. */
@@ -110,7 +130,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
           log(s"ends as it should: $failure")
           rest(10.seconds)
         case NonFatal(failure) =>
-          baton.fail(new SimulationFailure(s"${settings.name} failed: $failure", Some(failure)))
+          baton.fail(new SimulationFailure(s"$name failed: $failure", Some(failure)))
       }
     isOver = true
     if (serves && world.serves(driver)) ledger.leftAt = Some(world.serviceTime)
@@ -137,6 +157,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
           (ledger.sources.exists(_.excuses(cause.getMessage)) || isLikely(cause)) =>
       ledger.hasEnded = true
       true
+    case Some(cause) if cause.errorClass == "KINESIS_TOO_FEW_CORES" => late >= LateBatches
     // Another driver or query is the consumer's owner.
     case Some(cause) => cause.reason == FailureReason.ConsumerTaken && world.hasRivalOf(ledger)
     case None        => false
@@ -151,7 +172,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     .takeWhile(_ != null)
     .collectFirst { case ours: KinesisException => ours }
 
-  private def log(what: String): Unit = driver.log(s"${settings.name} $what")
+  private def log(what: String): Unit = driver.log(s"$name $what")
 
   private def pause(time: FiniteDuration): Unit = {
     now = Phase.Waiting
@@ -171,10 +192,18 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
   private def runOnce(): Unit = {
     now = Phase.Starting
     hasLost = false
-    val since   = world.serviceTime
-    var streams = Vector.empty[KinesisRealTimeStream]
+    late = 0
+    progress = new Progress(driver.runtime.waits)
+    val since             = world.serviceTime
+    val (begins, changes) = ledger.nextRun()
+    var streams           = Vector.empty[KinesisRealTimeStream]
+    settings = begins
+    if (changes.nonEmpty) log(s"begins with ${changes.mkString(", ")}")
+    changes.foreach(world.changed(ledger, _))
     try {
-      settings.sources.foreach(s => streams :+= new KinesisRealTimeStream(world.options(s), Host, runtime))
+      ledger.query.sources.foreach { source =>
+        streams :+= new KinesisRealTimeStream(world.options(source, settings), Host, runtime)
+      }
       sources = streams.map(StreamInside.config(_).sourceId)
       val run = new Run(streams, since)
       settings.trigger match {
@@ -193,22 +222,26 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
         throw Checkpoint.Lost
     } finally {
       now = Phase.Stopping
+      progress.end()
       streams.foreach(_.stop())
     }
   }
 
   private object Host extends QueryHost {
     override def queryId: Option[String] = Some(
-      s"7f0e2c7e-6a0a-4d3c-9f5e-0000000000${settings.name.length}${world.numberOf(ledger)}"
+      s"7f0e2c7e-6a0a-4d3c-9f5e-0000000000${name.length}${world.numberOf(ledger)}"
     )
     override def interval: Option[FiniteDuration] = settings.trigger match {
       case Trigger.Continuous(interval) => interval.filter(_ >= 1.second)
       case Trigger.RealTime(length)     => Some(length)
       case _                            => None
     }
-    override def shuffleTasks: Int                                               = 0
-    override def isAlone: Boolean                                                = settings.sources.size == 1
-    override def callers: Option[RunningQuery.Callers]                           = None
+    override def shuffleTasks: Int                     = 0
+    override def isAlone: Boolean                      = ledger.query.sources.size == 1
+    override def callers: Option[RunningQuery.Callers] = {
+      val its = progress
+      Some(new RunningQuery.Callers(() => its.showsCallers))
+    }
     override def hasLostCheckpoint: Boolean                                      = hasLost
     override def leavesOffsetsOut: Boolean                                       = false
     override def readerMemory(options: SourceOptions): Long                      = settings.memory
@@ -270,24 +303,29 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     }
 
     private def checkRead(there: Vector[Map[ShardKey, Int]]): Unit =
-      if (isAlive) ledger.sources.zip(there).foreach { case (source, some) => source.ended(some) }
+      if (isAlive) ledger.sources.zip(there).foreach { case (source, some) =>
+        source.has(some, "a run ends and", "there when it began")
+      }
 
     private def step(limit: KinesisStream => ReadLimit): Boolean = {
       now = Phase.Planning
-      val end = streams.zip(start).map { case (stream, from) => stream.latestOffset(from, limit(stream)) }
-      planned = true
-      val isNew = end.map(_.json) != start.map(_.json)
-      if (isNew) {
-        log(end)
-        execute(end)
+      val end = progress.locked {
+        val next = streams.zip(start).map { case (stream, from) => stream.latestOffset(from, limit(stream)) }
+        planned = true
+        val isNew = next.map(_.json) != start.map(_.json)
+        if (isNew) log(next, isRealTime = false)
+        progress.planned(isNew)
+        Option.when(isNew)(next)
       }
-      isNew
+      end.foreach(execute)
+      end.isDefined
     }
 
-    private def log(end: Vector[Offset]): Unit = {
+    private def log(end: Vector[Offset], isRealTime: Boolean): Unit = {
       write()
-      checkpoint.plan(batch, end.map(_.json))
-      for ((source, (from, to)) <- ledger.sources.zip(start.zip(end))) source.planned(from.json, to.json, since)
+      checkpoint.plan(batch, end.map(_.json), isRealTime)
+      for ((source, (from, to)) <- ledger.sources.zip(start.zip(end)))
+        source.planned(from.json, to.json, since, isRealTime)
       now = Phase.Logged
       write()
       Query.this.log(s"batch $batch is logged")
@@ -295,21 +333,51 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     }
 
     private def execute(end: Vector[Offset]): Unit = {
-      val tasks = streams.zip(start.zip(end)).map { case (stream, (from, to)) =>
-        if (from.json == to.json) Vector.empty else tasksOf(stream, from, to)
-      }
       now = Phase.Running
-      val rows = tasks
-        .zip(ledger.sources)
-        .map { case (its, source) =>
-          its.map(partition => new Task(partition._1, partition._2, batch, source))
-        }
-        .map(_.flatMap(_.result()))
-      for ((source, i) <- ledger.sources.zipWithIndex if tasks(i).nonEmpty)
-        source.ran(batch, start(i).json, end(i).json, tasks(i).flatMap(_._1.ranges), rows(i))
+      val wanted   = limits()
+      val isAtOnce = wanted.size > 1 && baton.chance(0.5)
+      if (wanted.size > 1) {
+        val what = wanted.map(_.fold("all")(_ => "some")).mkString(if (isAtOnce) " and " else ", then ")
+        world.coverage.happened(now.toString, s"batch is read twice: $what")
+      }
+      val begun = wanted.map { limit =>
+        val action = new Action(end, limit)
+        if (!isAtOnce) action.await()
+        action
+      }
+      val rows = begun.flatMap(_.rows()).last
       now = Phase.Committing
       failIfStopped()
       commit(end, rows)
+    }
+
+    /** Of each action on the batch, how many rows its tasks take: all where nothing is said. At least one takes all. */
+    private def limits(): Vector[Option[Int]] =
+      if (!baton.chance(world.settings.actions)) Vector(None)
+      else {
+        val other = Option.when(baton.chance(0.6))(baton.between(0, 20).toInt)
+        if (baton.chance(0.5)) Vector(other, None) else Vector(None, other)
+      }
+
+    /** An action on the batch that runs, as foreachBatch may have several. Its tasks run from now on. */
+    private final class Action(end: Vector[Offset], limit: Option[Int]) {
+      private val tasks =
+        for (((stream, source), (from, to)) <- streams.zip(ledger.sources).zip(start.zip(end))) yield {
+          val its = if (from.json == to.json) Vector.empty else tasksOf(stream, from, to)
+          its.map { case (partition, factory) => new Task(partition, factory, batch, source, limit) }
+        }
+
+      def await(): Unit = tasks.foreach(_.foreach(_.result(): Unit))
+
+      /** What it has read, where it takes all. */
+      def rows(): Option[Vector[Vector[Row]]] = {
+        val read = tasks.map(_.flatMap(_.result()))
+        // Another driver, in real-time mode, may have planned the batch anew.
+        if (limit.isEmpty && checkpoint.planned.lift(batch).contains(end.map(_.json)))
+          for (((source, its), i) <- ledger.sources.zip(tasks).zipWithIndex if its.nonEmpty)
+            source.ran(batch, start(i).json, end(i).json, its.flatMap(_.ranges), read(i), isRealTime = false)
+        Option.when(limit.isEmpty)(read)
+      }
     }
 
     /** A file takes its time. */
@@ -319,7 +387,8 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       write()
       checkpoint.commit(batch, end.map(_.json))
       Query.this.log(s"batch $batch is committed, with ${rows.map(_.size).sum} records")
-      ledger.sources.zip(rows).foreach { case (source, some) => source.committed(batch, some) }
+      val isRealTime = checkpoint.isRealTime(batch)
+      ledger.sources.zip(rows).foreach { case (source, some) => source.committed(batch, some, isRealTime) }
       start = end
       batch += 1
     }
@@ -339,67 +408,100 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       streams.foreach(_.prepareForRealTimeMode())
       // As Spark does.
       checkpoint.deleteUncommitted()
+      ledger.sources.foreach(_.forget(batch))
       while (isAlive) {
         failIfStopped()
         now = Phase.Planning
-        streams.zip(start).foreach { case (stream, from) => stream.latestOffset(from, stream.getDefaultReadLimit) }
+        progress.locked {
+          streams.zip(start).foreach { case (stream, from) => stream.latestOffset(from, stream.getDefaultReadLimit) }
+          progress.planned(isNew = true)
+        }
         val partitions = streams.zip(start).map { case (stream, from) => stream.planInputPartitions(from).toVector }
+        // By the driver's wall clock; tasks compare their own with it.
+        val until = driver.runtime.clock.millis() + length.toMillis
         now = Phase.Running
         val done = streams
           .zip(partitions)
-          .map { case (stream, its) =>
-            its.map(new RealTimeTask(StreamInside.config(stream), _, length))
-          }
+          .map { case (stream, its) => its.map(new RealTimeTask(StreamInside.config(stream), _, until)) }
           .map(_.map(_.result()))
-        val end    = streams.zip(done).map { case (stream, its) => stream.mergeOffsets(its.map(_._2).toArray) }
-        val rows   = done.map(_.flatMap(_._1))
-        val ranges = partitions.zip(done).map { case (its, results) =>
-          its.zip(results).flatMap { case (partition, result) => TaskOfBatch.ranges(partition, result._2) }
-        }
-        // All is written when the batch is over.
-        log(end)
-        for ((source, i) <- ledger.sources.zipWithIndex)
-          source.ran(batch, start(i).json, end(i).json, ranges(i), rows(i))
-        now = Phase.Committing
-        commit(end, rows)
+        if (done.exists(_.exists(_.isLate))) late += 1
+        progress.locked(endInRealTime(partitions, done))
+        // Spark reports the batch's progress before it takes the lock again.
+        driver.runtime.waits.sleep(baton.between(1, 10).millis)
       }
+    }
+
+    private def endInRealTime(
+        partitions: Vector[Vector[InputPartition]],
+        done: Vector[Vector[Application.Followed]]
+    ): Unit = {
+      val end    = streams.zip(done).map { case (stream, its) => stream.mergeOffsets(its.map(_.offset).toArray) }
+      val rows   = done.map(_.flatMap(_.rows))
+      val ranges = partitions.zip(done).map { case (its, results) =>
+        its.zip(results).flatMap { case (partition, result) => TaskOfBatch.ranges(partition, result.offset) }
+      }
+      // All is written when the batch is over.
+      log(end, isRealTime = true)
+      for ((source, i) <- ledger.sources.zipWithIndex)
+        source.ran(batch, start(i).json, end(i).json, ranges(i), rows(i), isRealTime = true)
+      now = Phase.Committing
+      // Spark answers who waits with the first batch, whatever that has read.
+      if (batch == 0 || end.map(_.json) == start.map(_.json)) progress.planned(isNew = false)
+      commit(end, rows)
     }
   }
 
-  /** One task, with its attempts. They run near their readers mostly. */
+  /** One task, with its attempts. They run near their readers mostly.
+    *
+    * @param limit rows that are wanted, where not all are
+    */
   private final class Task(
       partition: KinesisInputPartition,
       factory: KinesisPartitionReaderFactory,
       batch: Int,
-      source: SourceLedger
+      source: SourceLedger,
+      limit: Option[Int]
   ) {
+    private val sink     = settings.sink
     private val done     = Promise[Vector[Row]]()
+    private val attempts = mutable.ArrayBuffer.empty[Application.Attempt]
     private var failures = 0
 
     attempt()
     if (baton.chance(world.settings.speculation)) attempt()
 
+    def ranges: Vector[ShardRange] = partition.ranges
+
     private def attempt(): Unit = {
       val attempt = new Application.Attempt
+      attempts += attempt
       running += attempt
       application.submit(attempt, partition.preferredLocations().toVector) { executor =>
-        val sent = Application.TaskSent(partition, factory, batch, world.nextAttempt())
+        if (attempts.size > 1) world.happened(executor.process, ranges.map(_.shard), "task begins again")
+        val sent = Application.TaskSent(partition, factory, batch, world.nextAttempt(), limit)
         executor
-          .read(attempt, sent, settings.sink)
+          .read(attempt, sent, sink)
           .onComplete(ended(attempt) {
             case Success(result) =>
               world.check {
-                source.readBy(partition.ranges, result.rows)
-                settings.sink.foreach(world.written(sent.attempt, result.rows, result.doubled, _))
+                if (limit.isEmpty) source.readBy(ranges, result.rows) else source.readInPart(ranges, result.rows)
+                sink.foreach(world.written(sent.attempt, result.rows, result.doubled, _))
               }
-              done.trySuccess(result.rows): Unit
-            case Failure(Application.ExecutorLost) => if (!done.isCompleted) this.attempt()
-            case Failure(cause)                    =>
+              succeed(result.rows)
+            case Failure(Application.ExecutorLost | Application.Killed) => if (!done.isCompleted) this.attempt()
+            case Failure(cause)                                         =>
               failures += 1
               log(s"a task fails: $cause")
               if (failures < 4) this.attempt() else done.tryFailure(new TaskFailed(cause)): Unit
           })(ExecutionContext.parasitic)
       }
+    }
+
+    /** Spark kills the other attempts. */
+    private def succeed(rows: Vector[Row]): Unit = if (done.trySuccess(rows)) {
+      val others = attempts.filter(running)
+      running --= others
+      others.foreach(_.kill())
     }
 
     def result(): Vector[Row] = {
@@ -414,9 +516,12 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
     if (!attempt.isKilled || result.isSuccess) settle(result)
   }
 
-  /** One task of a real-time batch, whose attempts begin where the batch does. */
-  private final class RealTimeTask(config: ReaderConfig, partition: InputPartition, length: FiniteDuration) {
-    private val done     = Promise[(Vector[Row], PartitionOffset)]()
+  /** One task of a real-time batch, whose attempts begin where the batch does.
+    *
+    * @param until when they end, by the wall clock of their executor
+    */
+  private final class RealTimeTask(config: ReaderConfig, partition: InputPartition, until: Long) {
+    private val done     = Promise[Application.Followed]()
     private var failures = 0
 
     attempt()
@@ -426,11 +531,11 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       running += attempt
       application.submit(attempt, partition.preferredLocations().toVector) { executor =>
         executor
-          .follow(attempt, config, partition, length)
+          .follow(attempt, config, partition, until)
           .onComplete(ended(attempt) {
-            case Success(result)                   => done.trySuccess(result): Unit
-            case Failure(Application.ExecutorLost) => this.attempt()
-            case Failure(cause)                    =>
+            case Success(result)                                        => done.trySuccess(result): Unit
+            case Failure(Application.ExecutorLost | Application.Killed) => this.attempt()
+            case Failure(cause)                                         =>
               failures += 1
               log(s"a task fails: $cause")
               if (failures < 4) this.attempt() else done.tryFailure(new TaskFailed(cause)): Unit
@@ -438,7 +543,7 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       }
     }
 
-    def result(): (Vector[Row], PartitionOffset) = {
+    def result(): Application.Followed = {
       while (!done.isCompleted) driver.runtime.waits.isDone(done.future, 1.minute)
       done.future.value.get.get
     }
@@ -446,6 +551,10 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
 }
 
 object Query {
+
+  /** Real-time batches with tasks that began too late, after which a query may fail. */
+  private val LateBatches = 3
+
   private final class TaskFailed(cause: Throwable) extends Exception(s"a task failed: $cause", cause) {
     def isOfSpark: Boolean = cause eq Application.OwnFailure
   }

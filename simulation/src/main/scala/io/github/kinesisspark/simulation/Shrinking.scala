@@ -27,11 +27,17 @@ final class Shrinking(fails: Plan => Boolean, hasTime: () => Boolean) {
     of(s => s.queries.exists(_.sources.size > 1))(s =>
       s.copy(queries = s.queries.map(q => q.copy(sources = q.sources.take(1))))
     ),
-    of(s => s.queries.exists(_.sink.nonEmpty))(s => s.copy(queries = s.queries.map(_.copy(sink = None)))),
+    of(_.queries.exists(_.runs.size > 1))(s => s.copy(queries = s.queries.map(q => q.copy(runs = q.runs.take(1))))),
+    of(_.queries.exists(_.runs.exists(_.sink.nonEmpty)))(s =>
+      s.copy(queries = s.queries.map(q => q.copy(runs = q.runs.map(_.copy(sink = None)))))
+    ),
     of(_.executors > 1)(_.copy(executors = 1)),
     of(_.streams.exists(_._2 > 1))(s => s.copy(streams = s.streams.map(_._1 -> 1))),
     of(_.credentials)(_.copy(credentials = false)),
     of(s => s.speculation > 0 || s.wrongExecutor > 0)(_.copy(speculation = 0, wrongExecutor = 0)),
+    of(_.earlyEnds > 0)(_.copy(earlyEnds = 0)),
+    of(_.actions > 0)(_.copy(actions = 0)),
+    of(_.hasCallers)(_.copy(hasCallers = false)),
     of(_.burst > 3)(_.copy(burst = 3)),
     of(_.kinesis.shortAnswers > 0)(s => s.copy(kinesis = s.kinesis.copy(shortAnswers = 0))),
     of(_.kinesis.arrivalsBackMillis > 0)(s => s.copy(kinesis = s.kinesis.copy(arrivalsBackMillis = 0))),

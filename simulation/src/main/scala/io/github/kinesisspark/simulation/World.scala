@@ -27,7 +27,10 @@ final class World(val plan: Plan, trace: Trace) {
     name -> new Kinesis(baton, Epoch, name, shards, settings.kinesis, serviceFaults)
   }.toMap
 
-  val target = new Target(2, settings.sinkRate, () => serviceTime)
+  val target = new Target(
+    new Kinesis(baton, Epoch, Target.StreamName, 2, Kinesis.Settings(), serviceFaults),
+    settings.sinkRate
+  )
 
   private val ledgers      = settings.queries.map(new Ledger(this, _, fail))
   private val clientsOf    = mutable.HashMap.empty[Process, KinesisClients]
@@ -50,7 +53,8 @@ final class World(val plan: Plan, trace: Trace) {
   def isGone(key: ShardKey): Boolean = !stream(key.stream.name).has(key.shardId)
 
   def stream(name: String): Kinesis =
-    streams.getOrElse(name, throw Kinesis.Refusal.NotFound(s"Stream $name does not exist"))
+    if (name == Target.StreamName) target.stream
+    else streams.getOrElse(name, throw Kinesis.Refusal.NotFound(s"Stream $name does not exist"))
 
   private val arns                   = streams.map { case (name, its) => name -> StreamArn(its.arn) }
   def arnOf(name: String): StreamArn = arns(name)
@@ -102,6 +106,9 @@ final class World(val plan: Plan, trace: Trace) {
     )
   }
 
+  /** Records come, and faults strike. */
+  private[simulation] def isBusy: Boolean = isProducing
+
   /** All is read, and nothing strikes any more. */
   private[simulation] def isAtEnd: Boolean = isEnding
 
@@ -136,12 +143,12 @@ final class World(val plan: Plan, trace: Trace) {
   /** A subscriber is gone, or goes now. */
   private[simulation] def losesRival(): Unit = rivalUntil = baton.now + 1.minute.toNanos
 
-  private[simulation] def options(source: SourceSettings): SourceOptions = SourceOptions.parse(
+  private[simulation] def options(source: SourceSettings, run: RunSettings): SourceOptions = SourceOptions.parse(
     Map(
       "streamName"             -> source.streams.mkString(","),
       "region"                 -> "us-east-1",
       "shardDiscoveryInterval" -> "5s"
-    ) ++ source.options ++ source.consumer.toSeq.flatMap(name =>
+    ) ++ source.options ++ run.options ++ source.consumer.toSeq.flatMap(name =>
       source.streams.map(stream => s"efo.consumerArn.$stream" -> this.stream(stream).consumerNamed(name).arn)
     )
   )
@@ -163,11 +170,13 @@ final class World(val plan: Plan, trace: Trace) {
   /** Every second, whether all is read. */
   private def awaitEnd(until: Long): Unit = baton.after(1.second.toNanos) {
     beginIfNone()
-    if (ledgers.forall(_.isComplete) && alive.forall(_.queries.forall(_.phase != Phase.Starting)))
+    val queries = alive.flatMap(_.queries)
+    if (ledgers.forall(_.isComplete) && queries.forall(query => query.phase != Phase.Starting && !query.isWaitedFor))
       if (isLasting && baton.chance(0.3)) beCalm() else end()
     else if (baton.now > until)
       fail(
-        s"not all is read ${settings.bound} after the last fault: ${ledgers.filterNot(_.isComplete).map(_.missing).mkString("; ")}\n$readersNow"
+        s"not all is read ${settings.bound} after the last fault: ${ledgers.filterNot(_.isComplete).map(_.missing).mkString("; ")}" +
+          s"${queries.filter(_.isWaitedFor).map(query => s"; processAllAvailable() of ${query.name} does not return").mkString}\n$readersNow"
       )
     else awaitEnd(until)
   }
@@ -178,7 +187,7 @@ final class World(val plan: Plan, trace: Trace) {
   private def isLasting =
     alive.size == 1 && !hasRivals && !conversation.hasSlow && !ledgers.exists(_.hasEnded) &&
       alive.flatMap(_.living).forall(executor => conversation.reaches(executor.process.name)) &&
-      settings.queries.forall(_.isContinuous)
+      ledgers.forall(_.run.trigger.isInstanceOf[Trigger.Continuous])
 
   /** Nothing strikes and nothing comes for longer than leases last, once shards have had time to level out: then no reader is closed, and none begins. */
   private def beCalm(): Unit = baton.after(90.seconds.toNanos)(watch(moves = 1))
@@ -441,24 +450,32 @@ final class World(val plan: Plan, trace: Trace) {
 
   private def reach(one: String, other: String) = !network.isCut(one, other) && !network.isCut(other, one)
 
-  /** Something has come to a process, by a subscription or by a call. */
+  /** Something has come to a process, by a subscription or by a call, or has happened in a task.
+    *
+    * @param isFanOut of which readers; left out, of both kinds
+    */
   private[simulation] def happened(
       process: Process,
-      shard: Option[ShardKey],
+      shards: Iterable[ShardKey],
       what: String,
-      isFanOut: Boolean
+      isFanOut: Option[Boolean] = None
   ): Unit = if (!isEnding) {
     val queries = applications.find(_.processes.contains(process)).toVector.flatMap(_.queries)
     val readers = for {
-      key    <- shard.toVector
+      key    <- shards.toVector
       inside <- insides.get(process).toVector
-      reader <- inside.of(key) if reader.isFanOut == isFanOut
+      reader <- inside.of(key) if isFanOut.forall(_ == reader.isFanOut)
       query  <- queries.find(_.reads(reader.source))
     } yield s"${stateOf(reader)}, ${query.phase}"
     val states =
-      if (readers.nonEmpty) readers else queries.map(query => shard.fold("")(_ => "no reader, ") + query.phase)
+      if (readers.nonEmpty) readers
+      else queries.map(query => (if (shards.isEmpty) "" else "no reader, ") + query.phase)
     states.distinct.foreach(coverage.happened(_, what))
   }
+
+  /** A run of a query begins with other settings than the one before. */
+  private[simulation] def changed(ledger: Ledger, what: String): Unit =
+    coverage.happened(if (ledger.checkpoint.hasUncommitted) "a batch is logged" else "all batches are committed", what)
 
   private def stateOf(reader: ReadersInside.ObservedReader) =
     Coverage.ofReader(reader.isFanOut, reader.state)
@@ -468,6 +485,7 @@ final class World(val plan: Plan, trace: Trace) {
     trace.event(baton.now, "world", "no more faults; all must be read soon")
     serviceFaults.mend()
     streams.values.foreach(_.lag(0))
+    applications.foreach(_.processes.foreach(_.setClock(0)))
     network.lost = 0
     network.lostAnswers = 0
     network.slow = 0
@@ -515,9 +533,10 @@ final class World(val plan: Plan, trace: Trace) {
     trace.event(baton.now, "world", strike.toString)
     coverage.struck(kind, states, phases)
     strike.kind match {
-      case Pause        => some.foreach(_.pause(length))
-      case Suspend      => some.foreach(_.suspend(length))
-      case WallClock    => some.foreach(_.jump(strike.length.toMillis * (if (strike.which % 4 < 2) -1 else 1)))
+      case Pause     => some.foreach(_.pause(length))
+      case Suspend   => some.foreach(_.suspend(length))
+      case WallClock =>
+        some.foreach(_.setClock(strike.length.toMillis.min(MostWrong.toMillis) * (if (strike.which % 4 < 2) -1 else 1)))
       case KillExecutor => for (a <- application; e <- executorOf(a)) a.kill(e)
       case KillDriver   => application.foreach(_.kill())
       case JoinExecutor => application.filter(_.living.size < MostExecutors).foreach(_.add())
@@ -566,6 +585,13 @@ final class World(val plan: Plan, trace: Trace) {
     }
   }
 
+  /** How the next attempt of a task ends, if it doesn't come to the end of its range. */
+  private[simulation] def earlyEnd(): Option[EarlyEnd] =
+    Option.when(baton.chance(faults.failedTasks.max(settings.earlyEnds))) {
+      val rows = baton.between(0, baton.pick(Vector(1L, 5L, 50L))).toInt
+      if (baton.chance(0.5)) EarlyEnd.Failure(rows) else EarlyEnd.Kill(rows, isSeen = baton.chance(0.5))
+    }
+
   private[simulation] def nextAttempt(): Long = {
     attempts += 1
     attempts
@@ -581,9 +607,9 @@ final class World(val plan: Plan, trace: Trace) {
     val stored  = rows.map(row => target.stored(Target.copyOf(row, attempt)))
     val dropped = stored.count(_.isEmpty)
     if (dropped > 0) fail(s"$dropped of ${rows.size} rows of attempt $attempt are not in the sink's stream")
-    val doubled = stored.flatten.map(_.times - 1).sum
+    val doubled = stored.flatten.flatMap(_.again).distinct.size
     if (doubled > possibleDuplicates)
-      fail(s"attempt $attempt has written $doubled rows twice, and counted $possibleDuplicates")
+      fail(s"attempt $attempt has written $doubled records twice, and counted $possibleDuplicates")
     if (options.get("ordered").contains("true"))
       rows.zip(stored.flatten).groupBy { case (row, _) => Target.keyOf(row) }.foreach { case (key, its) =>
         val order = its.map { case (_, copy) => copy.first }
@@ -630,6 +656,9 @@ object World {
     "rpc-answers",
     "scheduler"
   ).map(name => s"threads of $name")
+
+  /** A real-time batch lasts longer by as much as an executor's clock is behind the driver's. */
+  private val MostWrong = 1.minute
 
   private val MostExecutors    = 4
   private val MostSecondsTwice = 30

@@ -23,9 +23,7 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
       QuerySettings(
         "one",
         Vector(SourceSettings(Vector("events"), None, Map("startingPosition" -> position))),
-        Trigger.Continuous(None),
-        1L << 20,
-        None
+        Vector(RunSettings(Trigger.Continuous(None), 1L << 20, sink = None, Map.empty))
       )
     private val plan  = Plan.of(1)
     private val world = new World(
@@ -59,7 +57,11 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
     def at(position: ShardPosition): ShardProgress = ShardProgress(position)
     val begin: String                              = offset(shard -> ShardProgress(TrimHorizon, Some(TrimHorizon)))
     val initial: String                            = OffsetJson.write(KinesisOffset.initial)
-    def planned(from: String, to: String): Unit    = source.planned(from, to, World.Epoch)
+    def planned(from: String, to: String): Unit    = source.planned(from, to, World.Epoch, isRealTime = false)
+
+    def ran(to: String, tasks: Vector[ShardRange], read: Vector[Row]): Unit =
+      source.ran(0, begin, to, tasks, read, isRealTime = false)
+    def committed(batch: Int, read: Vector[Row]): Unit = source.committed(batch, read, isRealTime = false)
   }
 
   describe("a query that reads all records once") {
@@ -69,9 +71,9 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
         planned(begin, offset(shard -> at(after(3))))
         val all: Vector[Row] = rows(shard, 0, 1, 2, 3)
         source.readBy(Vector(range(TrimHorizon, after(3))), all)
-        source.ran(0, begin, offset(shard -> at(after(3))), Vector(range(TrimHorizon, after(3))), all)
+        ran(offset(shard -> at(after(3))), Vector(range(TrimHorizon, after(3))), all)
         isComplete shouldBe false
-        source.committed(0, all)
+        committed(0, all)
         wrong shouldBe empty
         isComplete shouldBe true
       }
@@ -87,10 +89,33 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
         }
     }
 
+    it("is a record that an attempt leaves out before others that it takes") {
+      new Fixture {
+        val its: Vector[ShardRange] = Vector(range(TrimHorizon, after(2)), range(after(2), after(3)))
+        Seq(Seq.empty, Seq(0), Seq(0, 1, 2), Seq(0, 1, 2, 3)).foreach(read =>
+          source.readInPart(its, rows(shard, read: _*))
+        )
+        wrong shouldBe empty
+        Seq(Seq(1), Seq(0, 2), Seq(0, 1, 3), Seq(0, 0)).foreach(read => source.readInPart(its, rows(shard, read: _*)))
+        wrong should have size 4
+      }
+    }
+
+    it("is a record that was there when a program began to wait for all") {
+      new Fixture {
+        planned(initial, begin)
+        committed(0, rows(shard, 0, 1, 3))
+        source.has(Map(key(shard) -> 2), "processAllAvailable() returns, and", "there when it was called")
+        wrong shouldBe empty
+        source.has(Map(key(shard) -> 4), "processAllAvailable() returns, and", "there when it was called")
+        wrong.loneElement should include("has not read 1 records")
+      }
+    }
+
     it("is a record that is in two batches") {
       new Fixture {
-        source.committed(0, rows(shard, 0, 1))
-        source.committed(1, rows(shard, 1, 2))
+        committed(0, rows(shard, 0, 1))
+        committed(1, rows(shard, 1, 2))
         wrong.loneElement should include("comes again")
       }
     }
@@ -98,9 +123,9 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
     it("is a batch that has other records when it runs again, and one whose tasks do not cover it") {
       new Fixture {
         val to: String = offset(shard -> at(after(3)))
-        source.ran(0, begin, to, Vector(range(TrimHorizon, after(3))), rows(shard, 0, 1, 2, 3))
-        source.ran(0, begin, to, Vector(range(TrimHorizon, after(3))), rows(shard, 0, 1, 3))
-        source.ran(0, begin, to, Vector(range(TrimHorizon, after(1))), rows(shard, 0, 1, 2, 3))
+        ran(to, Vector(range(TrimHorizon, after(3))), rows(shard, 0, 1, 2, 3))
+        ran(to, Vector(range(TrimHorizon, after(3))), rows(shard, 0, 1, 3))
+        ran(to, Vector(range(TrimHorizon, after(1))), rows(shard, 0, 1, 2, 3))
         wrong.mkString("\n") should (include("than when it ran before") and include("do not cover"))
       }
     }
@@ -157,7 +182,7 @@ class LedgerSpec extends AnyFunSpec with Matchers with LoneElement {
         stream.split(shard)
         val child: Kinesis.Shard = stream.put(0, "r4")
         planned(initial, begin)
-        source.committed(0, rows(shard, 0, 1, 2) ++ rows(child, 0))
+        committed(0, rows(shard, 0, 1, 2) ++ rows(child, 0))
         wrong.loneElement should include("is not read")
       }
     }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.connector.read.streaming.{PartitionOffset, SupportsRealTimeRead}
 
 import io.github.kinesisspark.position.ShardPosition.TrimHorizon
-import io.github.kinesisspark.position.ShardRange
+import io.github.kinesisspark.position.{ShardKey, ShardRange}
 import io.github.kinesisspark.read.coordinator.ExecutorRuntime
 import io.github.kinesisspark.read.reader.ReaderConfig
 import io.github.kinesisspark.read.row.SourceSchema
@@ -20,6 +20,11 @@ object RealTimeTask {
     case ours: RealTimePartition => new RealTimePartitionReader(config, ours, SourceSchema.schema, executor)
     case NothingToRead           => new NothingReader
     case other                   => throw new IllegalArgumentException(other.toString)
+  }
+
+  def shards(partition: InputPartition): Vector[ShardKey] = partition match {
+    case ours: RealTimePartition => ours.shards.map(_._1)
+    case _                       => Vector.empty
   }
 
   /** What a task has read: from where it began each shard, or from its beginning where it has begun it, to where it has come. */
