@@ -93,6 +93,8 @@ object Generators {
     } yield StreamOffset(created, shards).copy(completeTo = to.map { case (millis, hours) =>
       CompleteTo(millis, hours)
     })
-    Gen.mapOf(Gen.zip(streamArns, streams)).map(KinesisOffset(_))
+    Gen.zip(Gen.mapOf(Gen.zip(streamArns, streams)), Gen.oneOf(0, 0, 3)).map { case (all, idle) =>
+      KinesisOffset(all, idle)
+    }
   }
 }

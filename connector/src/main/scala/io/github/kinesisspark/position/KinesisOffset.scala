@@ -7,8 +7,15 @@ import scala.collection.immutable.{SortedMap, TreeMap}
 /** How far a query has read: what Spark's offset log stores, and all that is stored anywhere.
   *
   * @param streams by ARN, in the order of the ARN's text so that equal offsets have equal JSON
+  * @param idle    real-time batches in a row that ended here, and did not find that all was read
   */
-final case class KinesisOffset(streams: Map[StreamArn, StreamOffset]) {
+final case class KinesisOffset(streams: Map[StreamArn, StreamOffset], idle: Int = 0) {
+
+  /** The end of a real-time batch that did not find that all is read. Spark takes an end that equals its start for that, and returns from
+    * `processAllAvailable()`.
+    */
+  def differingFrom(start: KinesisOffset): KinesisOffset =
+    if (streams == start.streams) copy(idle = start.idle + 1) else this
 
   def progress(shard: ShardKey): Option[ShardProgress] = streams.get(shard.stream).flatMap(_.shards.get(shard.shardId))
 

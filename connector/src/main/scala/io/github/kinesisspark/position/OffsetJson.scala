@@ -17,6 +17,8 @@ import scala.util.control.NonFatal
   * {... "from":"TRIM_HORIZON","shards":{"shardId-000000000001":["4959..."],"shardId-000000000002":["4960..."]}}
   * }}}
   *
+  * A real-time batch that ended where it began, and did not find that all was read, adds `"idle":1`, the next one `"idle":2`.
+  *
   * A later version is refused, never guessed at: reading it wrongly would lose or repeat records.
   */
 object OffsetJson {
@@ -37,7 +39,10 @@ object OffsetJson {
         )
       )
     }
-    ujson.write(ujson.Obj("version" -> Version, "streams" -> ujson.Obj.from(streams)))
+    val idle = Option.when(offset.idle > 0)("idle" -> ujson.Num(offset.idle.toDouble))
+    ujson.write(
+      ujson.Obj.from(Seq("version" -> ujson.Num(Version.toDouble)) ++ idle ++ Seq("streams" -> ujson.Obj.from(streams)))
+    )
   }
 
   /** @throws OffsetException where the text is no offset of ours, of a later version, or damaged */
@@ -73,12 +78,15 @@ object OffsetJson {
 
   private def readStreams(root: collection.Map[String, ujson.Value]): KinesisOffset =
     try
-      KinesisOffset(root("streams").obj.map { case (arn, stream) =>
-        val common = stream.obj.get("from").map(from => position("from", from.str))
-        val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress, common) }
-        StreamArn(arn) -> StreamOffset(stream("created").num.toLong, shards)
-          .copy(completeTo = number(stream, "completeTo").map(CompleteTo(_, number(stream, "retentionHours"))))
-      }.toMap)
+      KinesisOffset(
+        root("streams").obj.map { case (arn, stream) =>
+          val common = stream.obj.get("from").map(from => position("from", from.str))
+          val shards = stream("shards").obj.map { case (id, progress) => id -> readProgress(id, progress, common) }
+          StreamArn(arn) -> StreamOffset(stream("created").num.toLong, shards)
+            .copy(completeTo = number(stream, "completeTo").map(CompleteTo(_, number(stream, "retentionHours"))))
+        }.toMap,
+        root.get("idle").fold(0)(_.num.toInt)
+      )
     catch {
       case e: OffsetException => throw e
       case NonFatal(e)        =>

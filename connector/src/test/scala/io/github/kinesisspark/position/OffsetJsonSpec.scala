@@ -91,6 +91,22 @@ class OffsetJsonSpec extends AnyFunSpec with Matchers with AfterNumbers with Sca
     }
   }
 
+  describe("the end of a real-time batch that did not find that all is read") {
+    val start = KinesisOffset(Map(stream -> StreamOffset(1L, Seq(shardId(0) -> ShardProgress(after(5))))))
+
+    it("has another text than the batch's start and the end before it where it is at the same positions") {
+      val ends = Iterator.iterate(start)(start.differingFrom).take(4).toVector
+      ends.map(OffsetJson.write).distinct should have size 4
+      start.rangesTo(ends.last) shouldBe empty
+      OffsetJson.write(ends(1)) should startWith("""{"version":1,"idle":1,"streams":{""")
+    }
+
+    it("is as it is where the batch has read records") {
+      val end = KinesisOffset(Map(stream -> StreamOffset(1L, Seq(shardId(0) -> ShardProgress(after(6))))))
+      end.differingFrom(start.differingFrom(start)) shouldBe end
+    }
+  }
+
   describe("a position") {
     it("is read in lower case as well, and a number also by the service's name for it") {
       ShardPosition.decode("trim_horizon") shouldBe Right(TrimHorizon)

@@ -25,7 +25,7 @@ object StreamChanges {
   def since(checkpoint: KinesisOffset, reading: Map[StreamArn, Long]): StreamChanges = {
     val (known, removed) = checkpoint.streams.partition { case (arn, _) => reading.contains(arn) }
     StreamChanges(
-      KinesisOffset(known),
+      checkpoint.copy(streams = known),
       removed.keys.toVector.sortBy(_.text),
       known.iterator
         .collect {

@@ -87,7 +87,7 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
     happened(Ends(isShortOfCores = unasked.nonEmpty, runtime.clock.nanos() - now.nanos))
     val isAnswer = begun.isEmpty && isAllRead(now.planning, moved)
     if (isAnswer) callers.foreach(_.answered())
-    offsets.remember(if (isAnswer) now.planning.start else completed)
+    offsets.remember(if (isAnswer) now.planning.start else completed.differingFrom(now.planning.start))
   }
 
   /** Whether somebody waits for that all is processed, and it is. Spark answers them where a batch ends at its start. */

@@ -6,7 +6,6 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators._
-import io.github.kinesisspark.position.KinesisOffset
 
 class StreamChangesSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChecks {
 
@@ -22,7 +21,7 @@ class StreamChangesSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
           val changes = StreamChanges.since(checkpoint, Map(another -> 7L) ++ reading)
           val removed = checkpoint.streams.keySet.filter(arn => fate(arn) == "removed" && arn != another)
           changes.removed shouldBe removed.toVector.sortBy(_.text)
-          changes.kept shouldBe KinesisOffset(checkpoint.streams -- removed)
+          changes.kept shouldBe checkpoint.copy(streams = checkpoint.streams -- removed)
           changes.recreated.map(_.arn).filterNot(_ == another).toSet shouldBe
             fate.collect { case (arn, "recreated") if arn != another => arn }.toSet
       }
