@@ -14,7 +14,7 @@ final case class KinesisOffset(streams: Map[StreamArn, StreamOffset], idle: Int 
   /** The end of a real-time batch that did not find that all is read. Spark takes an end that equals its start for that, and returns from
     * `processAllAvailable()`.
     */
-  def differingFrom(start: KinesisOffset): KinesisOffset =
+  private[kinesisspark] def differingFrom(start: KinesisOffset): KinesisOffset =
     if (streams == start.streams) copy(idle = start.idle + 1) else this
 
   def progress(shard: ShardKey): Option[ShardProgress] = streams.get(shard.stream).flatMap(_.shards.get(shard.shardId))
