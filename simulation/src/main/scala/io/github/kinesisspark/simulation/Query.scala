@@ -372,13 +372,15 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       /** What it has read, where it takes all. */
       def rows(): Option[Vector[Vector[Row]]] = {
         val read = tasks.map(_.flatMap(_.result()))
-        // Another driver, in real-time mode, may have planned the batch anew.
-        if (limit.isEmpty && checkpoint.planned.lift(batch).contains(end.map(_.json)))
+        if (limit.isEmpty && isPlanned(end))
           for (((source, its), i) <- ledger.sources.zip(tasks).zipWithIndex if its.nonEmpty)
             source.ran(batch, start(i).json, end(i).json, its.flatMap(_.ranges), read(i), isRealTime = false)
         Option.when(limit.isEmpty)(read)
       }
     }
+
+    /** Not so where another driver, in real-time mode, has begun the batch anew. */
+    private def isPlanned(end: Vector[Offset]) = checkpoint.planned.lift(batch).contains(end.map(_.json))
 
     /** A file takes its time. */
     private def write(): Unit = driver.runtime.waits.sleep(baton.between(1, 100).millis)
@@ -442,8 +444,9 @@ final class Query(world: World, application: Application, ledger: Ledger, runtim
       }
       // All is written when the batch is over.
       log(end, isRealTime = true)
-      for ((source, i) <- ledger.sources.zipWithIndex)
-        source.ran(batch, start(i).json, end(i).json, ranges(i), rows(i), isRealTime = true)
+      if (isPlanned(end))
+        for ((source, i) <- ledger.sources.zipWithIndex)
+          source.ran(batch, start(i).json, end(i).json, ranges(i), rows(i), isRealTime = true)
       now = Phase.Committing
       // Spark answers who waits with the first batch, whatever that has read.
       if (batch == 0 || end.map(_.json) == start.map(_.json)) progress.planned(isNew = false)
