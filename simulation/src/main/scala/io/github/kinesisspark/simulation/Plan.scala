@@ -369,6 +369,9 @@ object Plan {
     /** Queries plan again and again, as what the theme is about shows in their next batches. */
     private val isSteady = theme == Theme.Reports || ((theme == Theme.Still || theme == Theme.Apart) && chance(0.75))
 
+    /** What they are about shows in few worlds, and in fewer of them the more there is that differs. */
+    private val isRare = theme == Theme.Reports || theme == Theme.Messages
+
     private val quiet = Option.when(theme == Theme.Still || chance(0.15))(
       Quiet(between(3, 15).seconds, between(if (theme == Theme.Still) 100 else 30, 130).seconds)
     )
@@ -422,9 +425,9 @@ object Plan {
         credentials = theme == Theme.Credentials || chance(0.1),
         speculation = pick(0.0, 0.0, 0.1),
         wrongExecutor = pick(0.0, 0.1, 0.3),
-        earlyEnds = if (theme == Theme.Reports) 0 else any(0.0, 0.0, 0.05, 0.15),
-        hasCallers = theme != Theme.Reports && any(true, false, false, false),
-        actions = if (theme == Theme.Reports) 0 else any(0.0, 0.0, 0.1, 0.4),
+        earlyEnds = if (isRare) 0 else any(0.0, 0.0, 0.05, 0.15),
+        hasCallers = !isRare && any(true, false, false, false),
+        actions = if (isRare) 0 else any(0.0, 0.0, 0.1, 0.4),
         pauseOfProducer =
           if (isStop) 30.seconds
           else if (isOld) pick(1.second, 60.seconds)
@@ -503,7 +506,7 @@ object Plan {
 
     /** In half of the worlds, where the theme leaves it open how a query runs. */
     private def laterRuns(first: RunSettings, sink: Option[Map[String, String]]): Vector[RunSettings] =
-      if (isStop || leaves || lags || isSteady || spark.nextBoolean()) Vector.empty
+      if (isStop || leaves || lags || isSteady || isRare || spark.nextBoolean()) Vector.empty
       else
         Vector.fill(any(1, 2)) {
           val trigger = any[Trigger](
