@@ -38,6 +38,9 @@ private[coordinator] final class DriverEndpoint(
   // Reading a large report takes time that Spark's own threads don't have.
   private val reports = runtime.workers.fixed("kinesis-reader-reports", 1)
 
+  // Looking for other executors asks Spark, whose answer may take long.
+  private val reassigning = runtime.workers.fixed("kinesis-reassigning", 1)
+
   // All below is guarded by `this`. Sources with the session of each.
   private val peers      = mutable.HashMap.empty[PeerKey, Contact]
   private val sources    = mutable.LinkedHashMap.empty[String, String]
@@ -45,6 +48,9 @@ private[coordinator] final class DriverEndpoint(
   private var refused    = Option.empty[String]
   private var wrongJar   = Option.empty[String]
   private var failure    = Option.empty[Throwable]
+
+  /** At most one look for other executors is under way or waits. */
+  private var isReassigning = false
 
   def open(network: RpcChannel.Network): Unit = {
     network.open(name, this)
@@ -168,6 +174,7 @@ private[coordinator] final class DriverEndpoint(
   override def stopped(): Unit = {
     pulse.close()
     reports.close()
+    reassigning.close()
     ended(this)
   }
 
@@ -191,7 +198,11 @@ private[coordinator] final class DriverEndpoint(
         } yield sourceId -> believed
         beat(key, contact, expected.toMap)
       }
-      for ((sourceId, session) <- own; orders <- bySource.get(sourceId)) reassignShards(orders, session)
+      val abandoned = for {
+        (sourceId, session) <- own
+        orders              <- bySource.get(sourceId) if lost(orders, session).nonEmpty
+      } yield orders -> session
+      if (abandoned.nonEmpty) reassignAside(abandoned)
     } catch { case NonFatal(e) => log.warn("A heartbeat to the executors failed.", e) }
 
   private def beat(key: PeerKey, contact: Contact, expected: Map[String, SharedOrders.Expected]): Unit = {
@@ -208,18 +219,38 @@ private[coordinator] final class DriverEndpoint(
       }(ExecutionContext.parasitic)
   }
 
-  /** Between two plannings, as in a batch that takes long: has others read what executors read that are lost. */
-  private def reassignShards(orders: SharedOrders, session: String): Unit = {
-    def pulse(executor: ExecutorId) = synchronized(peers.get(PeerKey(executor.id, session))).map(_.pulse)
-    val lost                        = orders.unattended.filter(pulse(_).forall(_.isLost))
-    if (lost.nonEmpty && !cluster.isStopped) {
+  /** Executors of a source that are lost between two plannings, as in a batch that takes long. */
+  private def lost(orders: SharedOrders, session: String): Set[ExecutorId] =
+    orders.unattended.filter(pulseOf(_, session).forall(_.isLost))
+
+  private def pulseOf(executor: ExecutorId, session: String) =
+    synchronized(peers.get(PeerKey(executor.id, session))).map(_.pulse)
+
+  private def reassignAside(abandoned: Vector[(SharedOrders, String)]): Unit = {
+    val isIdle = synchronized {
+      val before = isReassigning
+      isReassigning = true
+      !before
+    }
+    if (isIdle) reassigning.execute { () =>
+      try for ((orders, session) <- abandoned) reassignShards(orders, session)
+      catch { case NonFatal(e) => log.warn("Finding other executors for shards has failed.", e) } finally synchronized {
+        isReassigning = false
+      }
+    }
+  }
+
+  /** Has others read what lost executors read. */
+  private def reassignShards(orders: SharedOrders, session: String): Unit =
+    if (!cluster.isStopped) {
       val registered = cluster.registered()
       // Only a thread of a session of Spark Connect with JARs of its own starts jobs that find them.
       if (session.isEmpty) placeIfDue(registered, session)
       val open = registered.filter(_.isOpen).map(_.id)
-      orders.reassign(lost, open.filter(pulse(_).exists(_.answers)).toSet)
+      // Since the answer was asked for, a planning may have had others read, or the executor may have answered.
+      val gone = lost(orders, session)
+      if (gone.nonEmpty) orders.reassign(gone, open.filter(pulseOf(_, session).exists(_.answers)).toSet)
     }
-  }
 
   private def recordBeat(key: PeerKey, peer: RpcChannel.Peer, answer: Option[LivePools]): Unit = synchronized {
     for (contact <- peers.get(key) if contact.peer eq peer)

@@ -14,9 +14,11 @@ import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.EventuallyInAMinute
+import io.github.kinesisspark.Generators.shard
 import io.github.kinesisspark.JvmRuntime._
+import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.read.plan.ExecutorId
-import io.github.kinesisspark.read.reader.ReleaseRequest
+import io.github.kinesisspark.read.reader.{ReadOrder, ReleaseRequest, ResolvedPublisher}
 
 class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with EventuallyInAMinute {
   private implicit val signaler: Signaler = ThreadSignaler
@@ -51,6 +53,20 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with E
     override def ask(source: String, request: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = Future.never
     override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]]              = Future.never
     override def introduce(executor: String, session: String, self: RpcChannel.Peer): Unit              = ()
+  }
+
+  /** An executor that has no end has a shard. */
+  private def abandoned = {
+    val shards = Vector(ReadOrder.ShardToRead(shard(0), ShardPosition.TrimHorizon, stop = None, isClosed = false))
+    val known  = ReaderOrders.none.next(shards, ResolvedPublisher.Polling).get._1
+    OrdersMeanwhile(
+      Map(executor.id -> known),
+      Set(executor.id),
+      lastNumber = 1,
+      ResolvedPublisher.Polling,
+      Set.empty,
+      isFollowed = false
+    )
   }
 
   private object Nowhere extends RpcChannel.Network {
@@ -156,6 +172,45 @@ class DriverEndpointSpec extends AnyFunSpec with Matchers with TimeLimits with E
         present.foreach(one => end.answering(Vector(one), "") shouldBe empty)
         Seq.fill(3)(jobs.poll()) shouldBe present.map(one => Vector(one.id))
       } finally end.stopped()
+    }
+
+    it("sends heartbeats while Spark doesn't answer which executors could read the shards of a lost one") {
+      val asked  = new CountDownLatch(1)
+      val answer = new CountDownLatch(1)
+      val beats  = new LongAdder
+      val silent = new OneExecutor {
+        override def registered(): Vector[ExecutorHealth.ExecutorState] = {
+          asked.countDown()
+          answer.await()
+          super.registered()
+        }
+        override def openEnds(driver: String, session: String, executors: Vector[ExecutorId])(
+            opened: Either[String, Option[String]] => Unit
+        ): Future[Unit] = Future.unit
+      }
+      val orders = new OrdersBySource
+      orders.of("source").handOver(abandoned)(_ => ())
+      val end = new DriverEndpoint(silent, orders, _ => ())
+      end.open(Nowhere)
+      end.keep("source", "")
+      end.introduced(
+        "2",
+        "",
+        new Unreached {
+          override def beat(heartbeat: Array[Byte], within: FiniteDuration): Future[Array[Byte]] = {
+            beats.increment()
+            Future.failed(new TimeoutException)
+          }
+        }
+      )
+      try {
+        asked.await(1, TimeUnit.MINUTES) shouldBe true
+        val before = beats.sum
+        eventually(beats.sum should be > before + 1)
+      } finally {
+        answer.countDown()
+        end.stopped()
+      }
     }
 
     it("asks an executor again that could not be asked because of an Error") {
