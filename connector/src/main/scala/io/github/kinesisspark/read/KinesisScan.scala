@@ -77,6 +77,7 @@ private final class KinesisScan(
             "use Trigger.AvailableNow, which ends with what is there when the query starts."
         )
       )
+    require(columns == SourceSchema.schema, s"A streaming query reads all columns, and Spark asks for $columns")
     isStreaming = true
     KinesisStream.of(options, SparkSession.active.sparkContext, DriverRuntime.ofJvm)
   }
