@@ -21,8 +21,11 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: Str
   private var lookedAt      = 0L
   private var isNoneAllowed = false
   private var hasHadOne     = false
+  private var keepsFree     = false
 
   override def allowNone(isAllowed: Boolean): Unit = isNoneAllowed = isAllowed
+
+  override def keepFree(isNeeded: Boolean): Unit = keepsFree = isNeeded
 
   override def executors(): ExecutorsNow = {
     val now      = runtime.clock.nanos()
@@ -40,7 +43,7 @@ private[kinesisspark] final class ClusterChannel(cluster: Cluster, sourceId: Str
     val now =
       if (isNoneAllowed && hasHadOne && idleTimeout.isDefined) cluster.registered() else cluster.executors()
     hasHadOne ||= now.nonEmpty
-    val reached = endpoint.fold(_ => Set.empty[ExecutorId], _.answering(now, session))
+    val reached = endpoint.fold(_ => Set.empty[ExecutorId], _.answering(now, session, keepsFree))
     health = health.look(now, runtime.clock.nanos())
     known = ExecutorsNow(health.usable(now, reached), reached, now.iterator.map(_.id).toSet)
   }

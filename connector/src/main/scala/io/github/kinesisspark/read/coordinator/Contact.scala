@@ -84,12 +84,15 @@ private[coordinator] final case class Placement(
   /** Once may be an executor's loss. */
   def isHopeless: Boolean = failed >= 3
 
-  /** Whether a planning waits for its end: without any executor, and at first a little for all of them.
+  /** Whether a planning waits for its end: without any executor, at first a little for all of them, and where no other job may run.
     *
     * @param connected how many of all executors have their ends
     */
-  def isAwaited(connected: Int, all: Int, nowNanos: Long): Boolean = isRunning &&
-    (connected == 0 || (connected < all && ended.isEmpty && nowNanos - began < MorePatience.toNanos))
+  def isAwaited(connected: Int, all: Int, isExclusive: Boolean, nowNanos: Long): Boolean = {
+    def isWithin(patience: FiniteDuration) = nowNanos - began < patience.toNanos
+    val isFirst                            = connected < all && ended.isEmpty
+    isRunning && (connected == 0 || (isFirst && isWithin(MorePatience)) || (isExclusive && isWithin(ExclusivePatience)))
+  }
 
   private def pause = (ShortestPause * (1L << jobs.min(6))).min(LongestPause)
 }
@@ -102,4 +105,7 @@ private[coordinator] object Placement {
 
   /** How long a planning waits for more than one executor. */
   private val MorePatience = 2.seconds
+
+  /** How long a planning waits for a job that may keep Spark from admitting the batch. */
+  private val ExclusivePatience = 10.seconds
 }

@@ -80,9 +80,14 @@ private[coordinator] final class DriverEndpoint(
   /** Those that answer, once there are any. Executors that haven't been tried yet get their ends opened, and others again from time
     * to time.
     *
+    * @param isExclusive whether a job that opens ends is waited for, though others answer
     * @throws java.lang.IllegalArgumentException if an executor has another version of this JAR
     */
-  def answering(executors: Vector[ExecutorHealth.ExecutorState], session: String): Set[ExecutorId] = {
+  def answering(
+      executors: Vector[ExecutorHealth.ExecutorState],
+      session: String,
+      isExclusive: Boolean = false
+  ): Set[ExecutorId] = {
     prune(executors.iterator.map(_.id.id).toSet)
     placeIfDue(executors, session)
     synchronized {
@@ -90,7 +95,7 @@ private[coordinator] final class DriverEndpoint(
         executors.iterator.map(_.id).filter(e => peers.get(PeerKey(e.id, session)).exists(_.pulse.answers)).toSet
       // A job that a stopped context was given at the last moment never ends.
       def isPending = !cluster.isStopped && refusal(session).isEmpty &&
-        placement(session).isAwaited(have.size, executors.size, runtime.clock.nanos())
+        placement(session).isAwaited(have.size, executors.size, isExclusive, runtime.clock.nanos())
       while (isPending) runtime.waits.await(this, Look.toNanos)
       wrongJar.foreach { why =>
         // The query that begins next looks again.

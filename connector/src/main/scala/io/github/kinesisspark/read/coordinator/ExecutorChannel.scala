@@ -18,6 +18,11 @@ trait ExecutorChannel {
   /** Whether the query can do without executors for now: where Spark has removed all of them (dynamic allocation), none is started. */
   def allowNone(isAllowed: Boolean): Unit = ()
 
+  /** Whether batches need all cores that they count on as they begin: no job of the channel's own is under way then. Spark 4.3 ends a real-time query with
+    * state whose stages don't find cores beside other jobs at that moment.
+    */
+  def keepFree(isNeeded: Boolean): Unit = ()
+
   /** How long an executor may be idle before Spark removes it; nothing where executors stay. */
   def idleTimeout: Option[FiniteDuration]
 

@@ -30,7 +30,10 @@ private[coordinator] final class UsableExecutors(
 
   private var doubted = Set.empty[ExecutorId]
 
-  def reserve(cores: Int): Unit = reserved = cores
+  def reserve(cores: Int): Unit = {
+    reserved = cores
+    channel.keepFree(cores > 0)
+  }
 
   /** As many tasks of a real-time batch as can run at once. */
   def realTimeTasks: Int = channel.cores - reserved

@@ -71,12 +71,20 @@ class ContactSpec extends AnyFunSpec with Matchers {
     }
 
     it("is awaited while no executor is connected, and two seconds for all of them when it is the first") {
-      first.isAwaited(connected = 0, all = 2, at(1.hour)) shouldBe true
-      first.isAwaited(connected = 1, all = 2, at(1.second)) shouldBe true
-      first.isAwaited(connected = 1, all = 2, at(3.seconds)) shouldBe false
-      first.isAwaited(connected = 2, all = 2, at(1.second)) shouldBe false
-      ended.isAwaited(connected = 0, all = 2, at(1.second)) shouldBe false
-      ended.start(executors(3), at(2.seconds)).isAwaited(connected = 1, all = 2, at(2.seconds)) shouldBe false
+      first.isAwaited(connected = 0, all = 2, isExclusive = false, at(1.hour)) shouldBe true
+      first.isAwaited(connected = 1, all = 2, isExclusive = false, at(1.second)) shouldBe true
+      first.isAwaited(connected = 1, all = 2, isExclusive = false, at(3.seconds)) shouldBe false
+      first.isAwaited(connected = 2, all = 2, isExclusive = false, at(1.second)) shouldBe false
+      ended.isAwaited(connected = 0, all = 2, isExclusive = false, at(1.second)) shouldBe false
+      ended.start(executors(3), at(2.seconds)).isAwaited(connected = 1, all = 2, isExclusive = false, at(2.seconds)) shouldBe false
+    }
+
+    it("is awaited for ten seconds where no other job may run, though others are connected") {
+      val second                     = ended.start(executors(3), at(1.minute))
+      def isAwaited(after: FiniteDuration) =
+        second.isAwaited(connected = 2, all = 3, isExclusive = true, at(1.minute + after))
+      isAwaited(9.seconds) shouldBe true
+      isAwaited(11.seconds) shouldBe false
     }
 
     it("is hopeless after three failures in a row") {
