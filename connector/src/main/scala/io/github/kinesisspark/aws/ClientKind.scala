@@ -15,6 +15,7 @@ import software.amazon.awssdk.http.nio.netty.{
   ProxyConfiguration,
   SdkEventLoopGroup
 }
+import software.amazon.awssdk.utils.ProxyConfigProvider
 
 import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
@@ -139,7 +140,10 @@ object ClientKind {
     val all     = (if (usesTls(endpoint)) Seq(() => new HandshakeWatch) else Nil) ++ handlers
     if (all.nonEmpty) builder.eventLoopGroup(havingHandlers(all))
     connection.caBundle.foreach(file => builder.tlsTrustManagersProvider(CaBundle.load(file)))
-    connection.proxy.foreach(proxy => builder.proxyConfiguration(proxyOf(proxy)))
+    connection.proxy
+      .map(proxyOf)
+      .orElse(if (usesTls(endpoint)) proxyOfMachine else None)
+      .foreach(builder.proxyConfiguration(_))
     builder
       // Many shards begin at once: each waits for a connection, and none is refused.
       .maxPendingConnectionAcquires(100000)
@@ -163,18 +167,33 @@ object ClientKind {
   )
 
   private def proxyOf(proxy: ProxyOptions): ProxyConfiguration = {
-    val builder = ProxyConfiguration
-      .builder()
+    val builder = proxyAt(proxy.address.getHost, proxy.address.getPort)
       .scheme(proxy.address.getScheme)
-      .host(proxy.address.getHost)
-      .port(proxy.address.getPort)
       .nonProxyHosts(proxy.direct.map(patternOf).toSet.asJava)
-      .useSystemPropertyValues(false)
-      .useEnvironmentVariableValues(false)
     proxy.user.foreach(builder.username(_))
     proxy.password.foreach(secret => builder.password(HadoopSettings.valueOf(secret)))
     builder.build()
   }
+
+  /** The machine's proxy for calls over TLS: by `https.proxyHost`, or else by HTTPS_PROXY. The SDK looks these up only where the proxy itself is called
+    * over TLS, and else those for cleartext.
+    */
+  private def proxyOfMachine: Option[ProxyConfiguration] =
+    Seq(ProxyConfigProvider.fromSystemPropertySettings("https"), ProxyConfigProvider.fromEnvironmentSettings("https"))
+      .find(_.host != null)
+      .map { found =>
+        val builder = proxyAt(found.host, found.port).nonProxyHosts(found.nonProxyHosts)
+        found.userName.ifPresent(builder.username(_): Unit)
+        found.password.ifPresent(builder.password(_): Unit)
+        builder.build()
+      }
+
+  private def proxyAt(host: String, port: Int) = ProxyConfiguration
+    .builder()
+    .host(host)
+    .port(port)
+    .useSystemPropertyValues(false)
+    .useEnvironmentVariableValues(false)
 
   /** The SDK matches hosts with regular expressions. */
   private[aws] def patternOf(host: String): String =
