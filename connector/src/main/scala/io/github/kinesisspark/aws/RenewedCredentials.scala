@@ -44,10 +44,11 @@ private[aws] final class RenewedCredentials(
       case Some(known) if left(known) > RenewBefore                         => known.keys
       case Some(known) if left(known) > FailBefore && nanos() - nextTry < 0 => known.keys
       case Some(known) if left(known) > FailBefore                          =>
-        nextTry = nanos() + TryAgain.toNanos
         try renew()
         catch {
           case NonFatal(e) =>
+            // Only now: a call that hangs may have taken longer than that.
+            nextTry = nanos() + TryAgain.toNanos
             log.warn(
               s"$call failed for $what, whose credentials are good for ${left(known).toSeconds} s more: " +
                 KinesisFault.inOneLine(e)

@@ -536,6 +536,32 @@ class CredentialsTest extends AnyFunSuite {
     assert(monitors.isEmpty)
   }
 
+  test("after a renewal that has taken a minute to fail, the next one is ten seconds later") {
+    var now   = Instant.parse("2026-01-31T08:00:00Z")
+    var asked = 0
+    val role  = new RenewedCredentials(
+      "role r",
+      AwsCall.AssumeRole,
+      () => {
+        asked += 1
+        if (asked > 1) {
+          now = now.plusSeconds(60)
+          throw new IllegalStateException("STS hangs")
+        }
+        RenewedCredentials.keys("one", "s", "t", now.plusSeconds(3600))
+      },
+      () => (),
+      now = () => now,
+      nanos = () => TimeUnit.MILLISECONDS.toNanos(now.toEpochMilli)
+    )
+    def id() = role.resolveCredentials().accessKeyId
+    assert(id() == "one")
+    now = now.plusSeconds(3600 - 299)
+    assert(Seq(id(), id()) == Seq("one", "one") && asked == 2)
+    now = now.plusSeconds(10)
+    assert(id() == "one" && asked == 3)
+  }
+
   test("a role's credentials are renewed in time though the machine's date is late, or goes back") {
     val began         = Instant.parse("2026-01-31T08:00:00Z")
     var passed, asked = 0L
