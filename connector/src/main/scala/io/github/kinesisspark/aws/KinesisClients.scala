@@ -62,12 +62,12 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
   /** A client for these options; the first lease makes it, the last one's end closes it after a while.
     *
     * @param region as [[Regions.resolve]] found it
-    * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used
+    * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used, `KINESIS_UNKNOWN_HOST` for an endpoint of the machine without a host
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
     val endpoint = Endpoints.ofKinesis(options, region)
-    val lease    = shared.lease((options.copy(endpoint = endpoint), region, kind))
-    new ClientLease(lease, options.retries, Regions.isAws(endpoint, region))
+    val isAws    = Regions.isAws(endpoint, region)
+    new ClientLease(shared.lease((options.copy(endpoint = endpoint), region, kind)), options.retries, isAws)
   }
 }
 

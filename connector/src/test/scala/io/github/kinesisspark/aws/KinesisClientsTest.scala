@@ -377,6 +377,15 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
+  test("an endpoint of the machine without a host is refused with the settings that it may be of") {
+    for (endpoint <- Seq("http://user:planted@a_b:1", "localhost:4567"))
+      inEnvironment(new URI(endpoint)) {
+        val refused = intercept[KinesisException](leased(ClientKind.Calls, "")(_ => ()))
+        assert(refused.errorClass == "KINESIS_UNKNOWN_HOST" && refused.getMessage.contains("AWS_ENDPOINT_URL_KINESIS"))
+        assert(!refused.getMessage.contains("planted"))
+      }
+  }
+
   test("a client for subscriptions speaks HTTP/2 at once with a cleartext endpoint of the environment") {
     Using.resource(new ServerSocket(0, 50, InetAddress.getLoopbackAddress)) { server =>
       server.setSoTimeout(60000)
