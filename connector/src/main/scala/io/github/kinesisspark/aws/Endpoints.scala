@@ -13,14 +13,21 @@ import io.github.kinesisspark.config.{ClientOptions, OptionValue}
   *
   * @see [[https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html service-specific endpoints]]
   */
-private[aws] object Endpoints {
+private[kinesisspark] object Endpoints {
+
+  /** With the endpoint that this machine has for Kinesis, where the options name none: so what executors get of the driver calls the same server, whatever
+    * their own machines have.
+    *
+    * @throws KinesisException `KINESIS_UNKNOWN_HOST` where the machine's has no host
+    */
+  def located(client: ClientOptions): ClientOptions = client.copy(endpoint = ofKinesis(client))
 
   /** The option's, or else the machine's; none for the region's own. The SDK's client would use the machine's unasked; protocol and pace depend on it,
     * too.
     */
-  def ofKinesis(client: ClientOptions, region: String): Option[URI] = client.endpoint.orElse {
-    // The address that it makes where it finds none is not used.
-    val found = named("Kinesis", "kinesis", client, region).build()
+  private def ofKinesis(client: ClientOptions): Option[URI] = client.endpoint.orElse {
+    // The region is for the address that it makes where it finds none, which is not used.
+    val found = named("Kinesis", "kinesis", client, Region.US_EAST_1).build()
     Option.when(found.isEndpointOverridden)(havingHost("Kinesis", found.clientEndpoint))
   }
 
@@ -29,7 +36,7 @@ private[aws] object Endpoints {
     * @throws KinesisException `KINESIS_UNKNOWN_HOST` where the machine's has no host
     */
   def ofCloudWatch(client: ClientOptions, region: String): URI = {
-    val builder = named("CloudWatch", "monitoring", client, region)
+    val builder = named("CloudWatch", "monitoring", client, Region.of(region))
     if (client.connection.fips) builder.fipsEnabled(true)
     if (client.connection.dualStack) builder.dualstackEnabled(true)
     havingHost("CloudWatch", builder.build().clientEndpoint)
@@ -54,7 +61,7 @@ private[aws] object Endpoints {
       service: String,
       host: String,
       client: ClientOptions,
-      region: String
+      region: Region
   ): AwsClientEndpointProvider.Builder = {
     val builder = AwsClientEndpointProvider
       .builder()
@@ -63,7 +70,7 @@ private[aws] object Endpoints {
       .serviceProfileProperty(service.toLowerCase(Locale.ROOT))
       .serviceEndpointPrefix(host)
       .defaultProtocol("https")
-      .region(Region.of(region))
+      .region(region)
     Regions.profileOf(client.credentials).foreach(builder.profileName(_))
     builder
   }

@@ -65,9 +65,9 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
     * @throws KinesisException `KINESIS_CA_BUNDLE` for a file that can't be used, `KINESIS_UNKNOWN_HOST` for an endpoint of the machine without a host
     */
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
-    val endpoint = Endpoints.ofKinesis(options, region)
-    val isAws    = Regions.isAws(endpoint, region)
-    new ClientLease(shared.lease((options.copy(endpoint = endpoint), region, kind)), options.retries, isAws)
+    val located = Endpoints.located(options)
+    val isAws   = Regions.isAws(located.endpoint, region)
+    new ClientLease(shared.lease((located, region, kind)), options.retries, isAws)
   }
 }
 

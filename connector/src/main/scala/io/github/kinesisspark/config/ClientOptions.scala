@@ -33,7 +33,7 @@ object ClientOptions extends OptionGroup(OptionScope.Both, perStream = true) {
     "endpoint",
     OptionValue.endpoint,
     doc =
-      "The address of the service instead of the region's own: a VPC endpoint or a local server. Left out, AWS_ENDPOINT_URL_KINESIS, " +
+      "The address of the service instead of the region's own: a VPC endpoint or a local server. Left out, the driver's AWS_ENDPOINT_URL_KINESIS, " +
         "AWS_ENDPOINT_URL or the profile may name it."
   )
 }

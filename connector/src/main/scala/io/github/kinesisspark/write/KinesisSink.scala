@@ -14,7 +14,7 @@ import org.apache.spark.sql.types.StructType
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aws.{DatasetName, Regions}
+import io.github.kinesisspark.aws.{DatasetName, Endpoints, Regions}
 import io.github.kinesisspark.config.SinkOptions
 
 /** What `write` and `writeStream` append rows to. The columns are checked when it is made, before anything runs.
@@ -31,7 +31,8 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
   private val counts = new SinkMetrics
 
   // Once for all batches of a query: the machine's metadata may be slow, or fail.
-  private lazy val located = Regions.located(options)
+  private lazy val withEndpoints = options.mapClients(Endpoints.located)
+  private lazy val withRegions   = Regions.located(withEndpoints)
 
   override def name(): String = s"kinesis ${options.stream.fold("by the column targetStream")(_.name)}"
 
@@ -48,8 +49,8 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
       new KinesisWrite(
         name(),
         SinkSchema.columnsOf(info.schema, options.stream),
-        options,
-        located,
+        withEndpoints,
+        withRegions,
         info.queryId,
         counts
       )
@@ -58,12 +59,14 @@ final class KinesisSink(override val schema: StructType, options: SinkOptions)
   override def metrics(): util.Map[String, String] = counts.toJava
 }
 
-/** @param located the options, in which each client has a region if the machine has one */
+/** @param options     in which each client has an endpoint if the machine has one
+  * @param withRegions and a region, too
+  */
 private final class KinesisWrite(
     name: String,
     columns: SinkColumns,
     options: SinkOptions,
-    located: => SinkOptions,
+    withRegions: => SinkOptions,
     queryId: String,
     counts: SinkMetrics
 ) extends Write {
@@ -88,7 +91,7 @@ private final class KinesisWrite(
 
   private def factory() = {
     val isRegionKnown = columns.targetStream.isEmpty && options.stream.exists(_.arn.nonEmpty)
-    new KinesisWriterFactory(columns, if (isRegionKnown) options else located, queryId, counts.hasWritten)
+    new KinesisWriterFactory(columns, if (isRegionKnown) options else withRegions, queryId, counts.hasWritten)
   }
 
   /** Nothing is left to commit: the tasks' records are in their streams. */

@@ -7,7 +7,7 @@ import java.util.Optional
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 import java.util.concurrent.atomic.AtomicInteger
 
-import io.github.kinesisspark.{ContextClassLoader, HeldMonitors}
+import io.github.kinesisspark.{ContextClassLoader, HeldMonitors, SystemProperties}
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.config.{
   ConnectionOptions,
@@ -76,7 +76,7 @@ class CredentialsTest extends AnyFunSuite {
   }
 
   test("the default chain is the SDK's, which reads system properties") {
-    withProperties("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")(
+    SystemProperties.within("aws.accessKeyId" -> "chain-id", "aws.secretAccessKey" -> "chain-secret")(
       assertKeys(resolve(DefaultChain), "chain-id", "chain-secret")
     )
   }
@@ -85,7 +85,7 @@ class CredentialsTest extends AnyFunSuite {
     val token = Files.writeString(Files.createTempFile("token", ""), "token")
     val home  = new AwsHome(new URI("http://127.0.0.1:1"))
     try
-      withProperties(
+      SystemProperties.within(
         "aws.roleArn"              -> "arn:aws:iam::123456789012:role/pod",
         "aws.webIdentityTokenFile" -> token.toString,
         "aws.profile"              -> home.keys("machine", "machine-id", "s", "t")
@@ -106,8 +106,8 @@ class CredentialsTest extends AnyFunSuite {
     val role  = Seq("aws.roleArn" -> "arn:aws:iam::123456789012:role/pod", "aws.webIdentityTokenFile" -> "/no/token")
     val keys  = Seq("aws.accessKeyId" -> "key-id", "aws.secretAccessKey" -> "key-secret")
     for (settings <- Seq(blank, role))
-      withProperties(settings ++ keys: _*)(assertKeys(resolve(DefaultChain), "key-id", "key-secret"))
-    withProperties(role ++ Seq("aws.accessKeyId" -> "key-id", "aws.secretAccessKey" -> ""): _*) {
+      SystemProperties.within(settings ++ keys: _*)(assertKeys(resolve(DefaultChain), "key-id", "key-secret"))
+    SystemProperties.within(role ++ Seq("aws.accessKeyId" -> "key-id", "aws.secretAccessKey" -> ""): _*) {
       val fault = FaultClassifier.classify(intercept[Exception](resolve(DefaultChain)))
       assert(fault.kind.errorClass == "KINESIS_NO_CREDENTIALS" && fault.cause.getMessage.contains("/no/token"))
     }
@@ -124,7 +124,7 @@ class CredentialsTest extends AnyFunSuite {
   }
 
   test("classes of the AWS SDK 1 yield their keys, with a session token if there is one") {
-    withProperties("aws.accessKeyId" -> "v1-id", "aws.secretKey" -> "v1-secret") {
+    SystemProperties.within("aws.accessKeyId" -> "v1-id", "aws.secretKey" -> "v1-secret") {
       val provider = classOf[com.amazonaws.auth.SystemPropertiesCredentialsProvider]
       assertKeys(resolve(ProviderClass(provider.getName)), "v1-id", "v1-secret")
     }
@@ -181,7 +181,7 @@ class CredentialsTest extends AnyFunSuite {
   test("a profile is read from the shared file, and a missing one fails without showing the file's keys") {
     val file = Files.createTempFile("credentials", "")
     Files.writeString(file, "[dev]\naws_access_key_id=dev-id\naws_secret_access_key=planted\n")
-    withProperties("aws.sharedCredentialsFile" -> file.toString) {
+    SystemProperties.within("aws.sharedCredentialsFile" -> file.toString) {
       assertKeys(resolve(Profile("dev")), "dev-id", "planted")
       val failure  = intercept[Exception](resolve(Profile("nobody")))
       val reported = KinesisFault.exception(AwsCall.ListShards, "events", FaultClassifier.classify(failure))
@@ -204,7 +204,7 @@ class CredentialsTest extends AnyFunSuite {
       val login = home.ssoLogin("unreadable", "token", later).path
       Files.delete(login)
       Files.createDirectory(login)
-      withProperties(
+      SystemProperties.within(
         "aws.profile"                     -> home.session("unreadable"),
         "aws.containerCredentialsFullUri" -> server.endpoint.resolve("/keys").toString
       )(assertKeys(resolve(DefaultChain), "container-id", "s", Some("t")))
@@ -237,12 +237,6 @@ class CredentialsTest extends AnyFunSuite {
         assert(!reported.getMessage.contains("planted"), command)
       }
     finally home.close()
-  }
-
-  private def withProperties[A](values: (String, String)*)(test: => A): A = {
-    val before = values.map { case (name, value) => name -> Option(System.setProperty(name, value)) }
-    try test
-    finally before.foreach { case (name, old) => old.fold(System.clearProperty(name))(System.setProperty(name, _)) }
   }
 
   private def assumed(id: String, expires: Instant): StubServer.Answer = StubServer.Answer(
@@ -339,7 +333,7 @@ class CredentialsTest extends AnyFunSuite {
          |source_profile = nobody
          |""".stripMargin
     )
-    try withProperties("aws.configFile" -> config.toString)(test)
+    try SystemProperties.within("aws.configFile" -> config.toString)(test)
     finally Seq(token, config).foreach(Files.delete)
   }
 
@@ -364,7 +358,7 @@ class CredentialsTest extends AnyFunSuite {
 
   test("a profile's role is assumed with the environment's keys or with a token, through the STS of the options") {
     withRolesOfProfiles {
-      withProperties("aws.accessKeyId" -> "env-id", "aws.secretAccessKey" -> "env-secret") {
+      SystemProperties.within("aws.accessKeyId" -> "env-id", "aws.secretAccessKey" -> "env-secret") {
         withSts(Profile("of-environment"), _ => assumed("role-id", later)) { (credentials, sts) =>
           assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
           assert(sts.requests.head.headers("authorization").contains("Credential=env-id/"))
@@ -386,7 +380,7 @@ class CredentialsTest extends AnyFunSuite {
         proxy = Some(ProxyOptions(proxy.address, None, None, Nil)),
         sts = StsOptions(None, Some(sts.endpoint))
       )
-      withProperties(
+      SystemProperties.within(
         "aws.webIdentityTokenFile" -> token.toString,
         "aws.roleArn"              -> "arn:aws:iam::123456789012:role/r",
         "aws.roleSessionName"      -> "pod-1"
@@ -405,7 +399,7 @@ class CredentialsTest extends AnyFunSuite {
     "the role of a web identity in the environment is assumed under the connector's name if the one there is blank"
   ) {
     val token = Files.writeString(Files.createTempFile("token", ""), "token-1")
-    withProperties(
+    SystemProperties.within(
       "aws.webIdentityTokenFile" -> token.toString,
       "aws.roleArn"              -> "arn:aws:iam::123456789012:role/r",
       "aws.roleSessionName"      -> ""

@@ -9,6 +9,7 @@ import java.nio.channels.SocketChannel
 import java.util.concurrent.{CompletableFuture, CountDownLatch, Executors, Semaphore, TimeUnit, TimeoutException}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
+import io.github.kinesisspark.SystemProperties
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, ProxyOptions, Secret}
 import org.scalatest.funsuite.AnyFunSuite
 import com.sun.net.httpserver.HttpServer
@@ -101,24 +102,18 @@ class KinesisClientsTest extends AnyFunSuite {
     }
   }
 
-  private def withProperties[A](properties: (String, String)*)(test: => A): A = {
-    properties.foreach { case (name, value) => System.setProperty(name, value) }
-    try test
-    finally properties.foreach { case (name, _) => System.clearProperty(name) }
-  }
-
   test("calls over TLS go through the proxy of https.proxyHost, except to hosts of http.nonProxyHosts") {
     def asked(more: (String, String)*) = Using.Manager { use =>
       val proxy = use(new TunnelProxy(allowed = false))
       val other = use(new StubServer((_, _) => StubServer.Empty))
       val tls   = options(new URI(s"https://${other.endpoint.getAuthority}"))
       val here  = Seq("https.proxyHost" -> proxy.address.getHost, "https.proxyPort" -> proxy.address.getPort.toString)
-      withProperties(here ++ more: _*) {
+      SystemProperties.within(here ++ more: _*) {
         val lease = use(KinesisClients.ofJvm.lease(tls, "eu-west-1"))
         (fault(lease.client).kind.errorClass, proxy.asked.contains(other.endpoint.getAuthority))
       }
     }.get
-    assert(asked() == ("KINESIS_PROXY_FAILED" -> true))
+    assert(asked() == ("KINESIS_PROXY_FAILED"                              -> true))
     assert(asked("http.nonProxyHosts" -> "127.*") == ("KINESIS_TLS_FAILED" -> false))
   }
 
@@ -364,7 +359,7 @@ class KinesisClientsTest extends AnyFunSuite {
 
   /** What the SDK reads like AWS_ENDPOINT_URL_KINESIS. */
   private def inEnvironment[A](endpoint: URI)(test: => A): A =
-    withProperties("aws.endpointUrlKinesis" -> endpoint.toString)(test)
+    SystemProperties.within("aws.endpointUrlKinesis" -> endpoint.toString)(test)
 
   test("an endpoint of the machine is that of the options' profile, unless the environment has one") {
     def called(settings: String) = leased(ClientKind.Calls, settings) { lease =>

@@ -436,8 +436,11 @@ object ListedStream {
     */
   def open(options: StreamOptions, failOnDataLoss: Boolean, clients: KinesisClients): ListedStream = {
     import clients.runtime
-    val region = Regions.resolve(options.stream, options.client)
-    val lease  = clients.lease(options.client, region)
+    val access = StreamAccess(
+      Endpoints.located(options.client),
+      Regions.resolve(options.stream, options.client)
+    )
+    val lease = clients.lease(access.client, access.region)
     Closing.unlessMade(lease.close()) {
       val directory   = new StreamDirectory(lease.client, BlockingCalls.of(lease))
       val description = directory.describe(options.stream)
@@ -445,7 +448,7 @@ object ListedStream {
         description.arn,
         description.createdMillis,
         description.retentionHours.hours,
-        StreamAccess(options.client, region),
+        access,
         options.startingPosition,
         failOnDataLoss,
         directory,

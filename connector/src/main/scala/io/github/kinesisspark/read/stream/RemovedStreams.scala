@@ -63,7 +63,7 @@ final class RemovedStreams(client: ClientOptions, isRead: StreamArn => Boolean, 
   }
 
   private def find(arn: StreamArn, created: Long): Option[RemovedStream] = {
-    val access = StreamAccess(client.copy(region = None), arn.region)
+    val access = StreamAccess(Endpoints.located(client.copy(region = None)), arn.region)
     val lease  = clients.lease(access.client, access.region)
     try {
       val directory = new StreamDirectory(lease.client, BlockingCalls.of(lease))

@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read.catalog
 
+import java.net.URI
 import java.util.concurrent.CompletableFuture
 
 import scala.concurrent.duration._
@@ -11,6 +12,7 @@ import software.amazon.awssdk.services.kinesis.KinesisServiceClientConfiguration
 import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.{shardId, stream}
+import io.github.kinesisspark.SystemProperties
 import io.github.kinesisspark.aws.{KinesisClients, KinesisException}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, Secret, StreamOptions, StreamRef}
 import io.github.kinesisspark.read.reader.StubKinesis
@@ -81,6 +83,14 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
     def staysDoubtful(times: Int, apart: FiniteDuration): Unit = for (_ <- 1 to times) {
       listed.askAbout(Seq(shardId(1))) shouldBe Set(shardId(1))
       time.pass(apart)
+    }
+  }
+
+  describe("access to a stream without an endpoint among its options") {
+    it("has the endpoint that the driver's machine has, for executors to call") {
+      val endpoint = "http://localhost:4567"
+      val scene    = SystemProperties.within("aws.endpointUrlKinesis" -> endpoint)(new Scene)
+      scene.listed.access.client.endpoint shouldBe Some(new URI(endpoint))
     }
   }
 
