@@ -3,13 +3,14 @@ package io.github.kinesisspark.aws
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Proxy}
 import java.util.concurrent.{CompletableFuture, Executor}
 
-import io.github.kinesisspark.config.{CallRetries, ClientOptions}
+import io.github.kinesisspark.config.{CallRetries, ClientOptions, CredentialsOptions}
 import io.github.kinesisspark.runtime.{Closing, Runtime}
 import software.amazon.awssdk.awscore.retry.AwsRetryStrategy
 import software.amazon.awssdk.core.interceptor.{Context, ExecutionAttributes, ExecutionInterceptor}
 import software.amazon.awssdk.regions.Region
 import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 
+import scala.annotation.tailrec
 import scala.concurrent.duration._
 
 /** A client on loan. Closing it, once or more often, gives it back.
@@ -38,7 +39,7 @@ final class ClientLease private[aws] (
   override def close(): Unit = lease.close()
 }
 
-/** The Kinesis clients of one process: one per equal options, region and kind, shared by all queries, shards and tasks that ask for it, because
+/** The Kinesis clients of one process: one per equal [[KinesisClients.Key]], shared by all queries, shards and tasks that ask for it, because
   * each has its own connections and credentials.
   *
   * @param open makes a client
@@ -67,7 +68,7 @@ final class KinesisClients private[kinesisspark] (open: KinesisClients.Open)(imp
   def lease(options: ClientOptions, region: String, kind: ClientKind = ClientKind.Calls): ClientLease = {
     val located = Endpoints.located(options)
     val isAws   = Regions.isAws(located.endpoint, region)
-    new ClientLease(shared.lease((located, region, kind)), options.retries, isAws)
+    new ClientLease(shared.lease(Key(located, region, kind, classesOf(options.credentials))), options.retries, isAws)
   }
 }
 
@@ -83,7 +84,22 @@ object KinesisClients {
     new KinesisClients(make(threads, CredentialsCache.Patience))
   }
 
-  private[kinesisspark] type Key = (ClientOptions, String, ClientKind)
+  /** What those have in common that share a client.
+    *
+    * @param classes where the class of the user's is found whose credentials they have, if they have one's: each session of Spark Connect has its own JARs
+    */
+  private[kinesisspark] final case class Key(
+      options: ClientOptions,
+      region: String,
+      kind: ClientKind,
+      classes: Option[ClassLoader] = None
+  )
+
+  @tailrec private def classesOf(credentials: CredentialsOptions): Option[ClassLoader] = credentials match {
+    case _: CredentialsOptions.ProviderClass             => Option(Thread.currentThread.getContextClassLoader)
+    case CredentialsOptions.AssumeRole(base, _, _, _, _) => classesOf(base)
+    case _                                               => None
+  }
 
   /** Makes a client of the SDK, which says of its first success. */
   private[kinesisspark] type Open = (Key, Success) => SharedClient
@@ -103,8 +119,8 @@ object KinesisClients {
   private[kinesisspark] def make(threads: Executor, patience: FiniteDuration)(key: Key, success: Success)(implicit
       runtime: Runtime
   ): SharedClient = {
-    val (options, region, kind) = key
-    val http                    = kind.http(options.endpoint, options.connection)
+    import key.{kind, options, region}
+    val http    = kind.http(options.endpoint, options.connection)
     val cache   = CredentialsCache(options.credentials, region, options.connection, options.endpoint, threads, patience)
     val builder =
       KinesisAsyncClient.builder().region(Region.of(region)).credentialsProvider(cache).httpClientBuilder(http)
@@ -143,7 +159,8 @@ object KinesisClients {
       override def removeEldestEntry(eldest: java.util.Map.Entry[Key, Success]): Boolean = size > MostKnown
     }
 
-    def of(key: Key): Success = synchronized(known.computeIfAbsent(key, _ => new Success))
+    /** Of a key without its class loader, which must not be kept. */
+    def of(key: Key): Success = synchronized(known.computeIfAbsent(key.copy(classes = None), _ => new Success))
   }
 
   /** More than any JVM has at a time; the longest unused are forgotten. */

@@ -9,7 +9,7 @@ import java.nio.channels.SocketChannel
 import java.util.concurrent.{CompletableFuture, CountDownLatch, Executors, Semaphore, TimeUnit, TimeoutException}
 import javax.net.ssl.{SSLException, SSLHandshakeException}
 
-import io.github.kinesisspark.SystemProperties
+import io.github.kinesisspark.{ContextClassLoader, SystemProperties}
 import io.github.kinesisspark.config.{ClientOptions, ConnectionOptions, CredentialsOptions, ProxyOptions, Secret}
 import org.scalatest.funsuite.AnyFunSuite
 import com.sun.net.httpserver.HttpServer
@@ -312,6 +312,21 @@ class KinesisClientsTest extends AnyFunSuite {
     } finally leases.foreach(_.close())
   }
 
+  test("sessions with JARs of their own share a client, unless a class of the user's gives its credentials") {
+    val sessions                              = Seq.fill(2)(new ClassLoader(getClass.getClassLoader) {})
+    def made(credentials: CredentialsOptions) = {
+      val own    = options(new URI("http://localhost:1")).copy(credentials = credentials)
+      val leases =
+        sessions.map(ContextClassLoader.within(_)(KinesisClients.ofJvm.lease(own, "eu-west-1")))
+      try leases.map(_.client).distinct.size
+      finally leases.foreach(_.close())
+    }
+    val ofClass = CredentialsOptions.ProviderClass("com.example.Credentials")
+    assert(made(CredentialsOptions.StaticKeys(new Secret("id"), new Secret("secret"), None)) == 1)
+    assert(made(ofClass) == 2)
+    assert(made(CredentialsOptions.AssumeRole(ofClass, "arn:aws:iam::111122223333:role/r", None, "session")) == 2)
+  }
+
   test("hasWorked is true on all leases of a client after its first successful call") {
     val answers =
       Seq(StubServer.error(500, "InternalFailure"), StubServer.Empty, StubServer.error(500, "InternalFailure"))
@@ -334,7 +349,8 @@ class KinesisClientsTest extends AnyFunSuite {
   test("hasWorked is true of a client after a successful call of an earlier one with equal options, and of no other") {
     val server                                     = new StubServer((_, _) => StubServer.Empty)
     val clients                                    = KinesisClients.ofJvm
-    def made(at: URI): KinesisClients.SharedClient = clients.make((options(at), "eu-west-1", ClientKind.Writes))
+    def made(at: URI): KinesisClients.SharedClient =
+      clients.make(KinesisClients.Key(options(at), "eu-west-1", ClientKind.Writes))
     try {
       val first = made(server.endpoint)
       first.client.describeLimits().get(2, TimeUnit.MINUTES)

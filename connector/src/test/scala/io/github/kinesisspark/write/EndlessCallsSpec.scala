@@ -39,7 +39,7 @@ class EndlessCallsSpec extends AnyFunSpec with Matchers {
   private val nobody = new URI("http://127.0.0.1:1")
 
   private def made(options: ClientOptions) = KinesisClients.make(runtime.workers.growing("credentials"), 300.millis)(
-    (options, "eu-west-1", ClientKind.Writes),
+    KinesisClients.Key(options, "eu-west-1", ClientKind.Writes),
     new KinesisClients.Success
   )
 

@@ -18,9 +18,9 @@ import io.github.kinesisspark.read.reader.{
   ReleaseRequest,
   ShardReaderPools
 }
-import io.github.kinesisspark.runtime.{Runtime, TryLock}
+import io.github.kinesisspark.runtime.{Runtime, SessionClasses, TryLock}
 
-/** An executor's end of the channel: carries out what the driver wants, and sends it reports. */
+/** An executor's ends of the channel, one for each session: they carry out what the driver wants, and send it reports. */
 private[kinesisspark] final class ExecutorEndpoint(
     executorId: () => String,
     pools: ShardReaderPools,
@@ -30,7 +30,10 @@ private[kinesisspark] final class ExecutorEndpoint(
 
   /** Of the one task that opens it now. */
   private val lock   = new TryLock
-  private var opened = Option.empty[Opened]
+  private var opened = Map.empty[String, Opened]
+
+  // A request may open clients, which takes its time, and release waits for subscriptions to end.
+  private lazy val workers = runtime.workers.growing("kinesis-coordinator")
 
   /** Runs in a task. Introduces this executor to the driver, again if need be.
     *
@@ -40,8 +43,9 @@ private[kinesisspark] final class ExecutorEndpoint(
   def open(driverName: String, session: String): Option[String] = {
     lock.take()
     try {
-      val ends = opened.filter(_.driverName == driverName).getOrElse(connect(driverName))
-      opened = Some(ends)
+      val ofDriver = opened.filter { case (_, known) => known.driverName == driverName }
+      val ends     = ofDriver.getOrElse(session, connect(driverName))
+      opened = ofDriver + (session -> ends)
       ends.driver.introduce(executorId(), session, ends.self)
       None
     } catch {
@@ -63,20 +67,23 @@ private[kinesisspark] final class ExecutorEndpoint(
     driver.ask(report.sourceId, WireFormat.write(report), ReportTimeout).map(Reply.isUsed)(ExecutionContext.parasitic)
 
   private final class Requests extends RpcChannel.Handler {
-    // A request may open clients, which takes its time, and release waits for subscriptions to end. They find the classes that tasks find.
-    private val workers = runtime.workers.growing("kinesis-coordinator")
+
+    /** Requests find what the session's tasks find. */
+    private val classes = new SessionClasses
 
     // One for each source: what takes long in one of them doesn't hold up the others.
     private val bySource = TrieMap.empty[String, Mailbox[() => Unit]]
 
     override def asked(sourceId: String, request: Array[Byte], reply: Array[Byte] => Unit): Unit =
-      bySource.getOrElseUpdate(sourceId, new Mailbox[() => Unit](workers, failed)(_())).put { () =>
-        reply(Reply.of {
-          val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
-          if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(sourceId)
-          pools.answer(wanted)
-        })
-      }
+      bySource
+        .getOrElseUpdate(sourceId, new Mailbox[() => Unit](workers, failed)(request => classes.in(request())))
+        .put { () =>
+          reply(Reply.of {
+            val wanted = WireFormat.read[ReaderRequest[AnyRef]](request)
+            if (wanted.isInstanceOf[ReleaseRequest]) bySource.remove(sourceId)
+            pools.answer(wanted)
+          })
+        }
 
     private def failed(cause: Throwable): Unit = log.warn("A request of the driver failed.", cause)
 

@@ -7,6 +7,7 @@ import software.amazon.awssdk.services.kinesis.KinesisAsyncClient
 import io.github.kinesisspark.aws.{ClientKind, ClientLease, KinesisClients}
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.StreamArn
+import io.github.kinesisspark.runtime.SessionClasses
 
 /** The clients by which the readers of one source, or one of its tasks, read its streams: one for each stream and kind, leased when it is first needed. All are
   * closed together. Any thread calls it.
@@ -15,6 +16,9 @@ import io.github.kinesisspark.position.StreamArn
   */
 private[reader] final class ReadingClients(config: ReaderConfig, clients: KinesisClients, hasRead: () => Boolean)
     extends AutoCloseable {
+  // A reader's thread may need a client first, with a provider of credentials that the session has.
+  private val classes = new SessionClasses
+
   // All below is guarded by `this`.
   private val leases = mutable.HashMap.empty[(StreamArn, ClientKind), ClientLease]
   private var closed = false
@@ -37,7 +41,7 @@ private[reader] final class ReadingClients(config: ReaderConfig, clients: Kinesi
   private def lease(stream: StreamArn, kind: ClientKind): ClientLease =
     synchronized(leases.get((stream, kind))).getOrElse {
       val access = config.streams(stream)
-      val made   = clients.lease(access.client, access.region, kind)
+      val made   = classes.in(clients.lease(access.client, access.region, kind))
       val kept   = synchronized(Option.unless(closed)(leases.getOrElseUpdate((stream, kind), made)))
       if (!kept.contains(made)) made.close()
       kept.getOrElse(made)

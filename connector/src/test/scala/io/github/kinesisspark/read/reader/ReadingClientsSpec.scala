@@ -3,6 +3,7 @@ package io.github.kinesisspark.read.reader
 import org.scalatest.funspec.AnyFunSpec
 import org.scalatest.matchers.should.Matchers
 
+import io.github.kinesisspark.ContextClassLoader
 import io.github.kinesisspark.Generators.stream
 import io.github.kinesisspark.aws.{ClientKind, KinesisClients}
 import io.github.kinesisspark.config.{ClientOptions, CredentialsOptions, PollingOptions}
@@ -10,6 +11,13 @@ import io.github.kinesisspark.runtime.VirtualTime
 
 class ReadingClientsSpec extends AnyFunSpec with Matchers {
   describe("the clients of readers") {
+    it("find the classes of the session that made them, whichever thread needs one first") {
+      val scene   = new Scene
+      val session = new ClassLoader(getClass.getClassLoader) {}
+      ContextClassLoader.within(session)(scene.clients).of(stream, ClientKind.Calls)
+      scene.classes shouldBe theSameInstanceAs(session)
+    }
+
     it("are closed together, each of which was leased once") {
       val scene = new Scene
       import scene._
@@ -49,12 +57,15 @@ class ReadingClientsSpec extends AnyFunSpec with Matchers {
     var closed  = 0
     var hasRead = false
 
-    val clients: ReadingClients = {
+    var classes = Option.empty[ClassLoader].orNull
+
+    lazy val clients: ReadingClients = {
       val access = StreamAccess(ClientOptions(None, None, CredentialsOptions.DefaultChain), "us-east-1")
       val config =
         ReaderConfig("source", Map(stream -> access), 1 << 20, PollingOptions.Default, failOnDataLoss = true)
       val ofProcess = new KinesisClients({ (_, success) =>
         opened += 1
+        classes = Thread.currentThread.getContextClassLoader
         new KinesisClients.SharedClient(new StubKinesis, success, () => closed += 1)
       })
       new ReadingClients(config, ofProcess, () => hasRead)
