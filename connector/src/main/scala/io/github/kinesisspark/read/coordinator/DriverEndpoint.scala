@@ -239,9 +239,11 @@ private[coordinator] final class DriverEndpoint(
     }
     if (isIdle) reassigning.execute { () =>
       try for ((orders, session) <- abandoned) reassignShards(orders, session)
-      catch { case NonFatal(e) => log.warn("Finding other executors for shards has failed.", e) } finally synchronized {
-        isReassigning = false
-      }
+      catch { case NonFatal(e) => log.warn("Finding other executors for shards has failed.", e) }
+      finally
+        synchronized {
+          isReassigning = false
+        }
     }
   }
 

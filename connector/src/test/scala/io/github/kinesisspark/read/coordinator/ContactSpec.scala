@@ -76,11 +76,13 @@ class ContactSpec extends AnyFunSpec with Matchers {
       first.isAwaited(connected = 1, all = 2, isExclusive = false, at(3.seconds)) shouldBe false
       first.isAwaited(connected = 2, all = 2, isExclusive = false, at(1.second)) shouldBe false
       ended.isAwaited(connected = 0, all = 2, isExclusive = false, at(1.second)) shouldBe false
-      ended.start(executors(3), at(2.seconds)).isAwaited(connected = 1, all = 2, isExclusive = false, at(2.seconds)) shouldBe false
+      ended
+        .start(executors(3), at(2.seconds))
+        .isAwaited(connected = 1, all = 2, isExclusive = false, at(2.seconds)) shouldBe false
     }
 
     it("is awaited for ten seconds where no other job may run, though others are connected") {
-      val second                     = ended.start(executors(3), at(1.minute))
+      val second                           = ended.start(executors(3), at(1.minute))
       def isAwaited(after: FiniteDuration) =
         second.isAwaited(connected = 2, all = 3, isExclusive = true, at(1.minute + after))
       isAwaited(9.seconds) shouldBe true
