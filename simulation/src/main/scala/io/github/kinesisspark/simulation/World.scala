@@ -639,10 +639,11 @@ object World {
     "ExecutorRuntime.known"
   )
 
-  /** What stays when all queries have stopped: contacts with executors, the looks of each process, and pools of threads that are shared. */
+  /** What stays when all queries have stopped: contacts with executors and their ends, the looks of each process, and pools of threads that are shared. */
   private val Kept = Remembered ++ Set(
     "DriverEndpoint.peers",
     "DriverEndpoint.placements",
+    "ExecutorEndpoint.opened",
     "Placement.tried",
     "timers of kinesis-heartbeat",
     "timers of kinesis-shard-readers"
@@ -650,6 +651,7 @@ object World {
     "kinesis-client-closer",
     "kinesis-heartbeat",
     "kinesis-reader-reports",
+    "kinesis-reassigning",
     "kinesis-shard-readers",
     "kinesis-timers",
     "rpc",
