@@ -30,6 +30,11 @@ def jvm_of(spark: SparkSession, what: str, instead: str) -> Any:  # noqa: ANN401
     return jvm
 
 
+def scala_session(spark: SparkSession) -> Any:  # noqa: ANN401
+    """The session as Scala has it."""
+    return getattr(spark, "_jsparkSession", None)
+
+
 def call(method: Any, *arguments: object) -> str:  # noqa: ANN401  (py4j's view of a method)
     """The text that a Scala method returns.
 

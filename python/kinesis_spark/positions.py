@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._jvm import call, jvm_of, scala_session
 from kinesis_spark._kinds import EPOCH, MILLISECOND, MOST_LONG, count, require
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
@@ -88,7 +88,7 @@ def save(spark: SparkSession, positions: Positions, path: str | PurePath) -> Pos
         KinesisCallError: if the file can't be written.
         SparkConnectError: if the session has no JVM in this process.
     """
-    call(_scala(spark).save, _session(spark), str(positions), str(path))
+    call(_scala(spark).save, scala_session(spark), str(positions), str(path))
     return positions
 
 
@@ -101,7 +101,7 @@ def load(spark: SparkSession, path: str | PurePath) -> Positions | None:
         KinesisCallError: if the file is empty, or can't be read.
         SparkConnectError: if the session has no JVM in this process.
     """
-    text = call(_scala(spark).load, _session(spark), str(path))
+    text = call(_scala(spark).load, scala_session(spark), str(path))
     return Positions(text) if text else None
 
 
@@ -125,7 +125,7 @@ def after_batch(
             of Kinesis and none is named.
     """
     number = -1 if batch is None else _BATCH.read("batch", batch)
-    return _found(_scala(spark).afterBatch, _session(spark), str(checkpoint), number, named(source))
+    return _found(_scala(spark).afterBatch, scala_session(spark), str(checkpoint), number, named(source))
 
 
 def before_batch(
@@ -139,7 +139,7 @@ def before_batch(
         KinesisCallError: as `after_batch`.
     """
     number = _BATCH.read("batch", batch)
-    return _found(_scala(spark).beforeBatch, _session(spark), str(checkpoint), number, named(source))
+    return _found(_scala(spark).beforeBatch, scala_session(spark), str(checkpoint), number, named(source))
 
 
 def after_progress(progress: StreamingQueryProgress | Mapping[str, Any], source: int = 0) -> Positions:
@@ -202,10 +202,6 @@ def _number(text: str) -> str:
 
 def _scala(spark: SparkSession) -> Any:  # noqa: ANN401  (py4j's view of a Scala object)
     return jvm_of(spark, "Positions", _INSTEAD).io.github.kinesisspark.StreamPositionsJson
-
-
-def _session(spark: SparkSession) -> Any:  # noqa: ANN401
-    return getattr(spark, "_jsparkSession", None)
 
 
 def _handed(options: KinesisOptions | None, arguments: SourceArguments) -> dict[str, str]:

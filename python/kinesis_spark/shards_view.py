@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from kinesis_spark._jvm import call, jvm_of
+from kinesis_spark._jvm import call, jvm_of, scala_session
 from kinesis_spark._kinds import EPOCH
 from kinesis_spark._signature import takes_fields_of
 from kinesis_spark.errors import InvalidOptionError
@@ -51,7 +51,8 @@ def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of t
     The columns are `streamArn`, `streamName`, `shardId`, `parents` (none, one after a split, two after a merge; a
     parent past retention is not listed itself), `startingHashKey` and `endingHashKey` (numbers of 128 bits, as
     texts), `open`,
-    `openedAt` and `closedAt` (to the second, or coarser after more than 30 reshards; null for what was open already when retention begins, or still is),
+    `openedAt` and `closedAt` (to the second, or coarser after more than 30 reshards; null for what was open already
+    when retention begins, or still is),
     `position` (`TRIM_HORIZON`, `AT_TIMESTAMP:<ms>`, a sequence number, or `SHARD_END`; null where the query is not in
     the shard) and `millisBehindLatest`.
 
@@ -80,7 +81,7 @@ def shards(  # noqa: PLR0913  (each is one thing to ask by, and at most one of t
     front = jvm.io.github.kinesisspark.StreamShardsJson
     handed = chosen.to_dict()
     if checkpoint is not None:
-        found = call(front.listFrom, spark._jsparkSession, handed, str(checkpoint), named(source))
+        found = call(front.listFrom, scala_session(spark), handed, str(checkpoint), named(source))
     else:
         at = offset if query is None else _offset_of(query, chosen, source)
         found = call(front.list, handed, at or "")

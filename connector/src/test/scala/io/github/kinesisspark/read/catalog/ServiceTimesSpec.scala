@@ -11,7 +11,7 @@ class ServiceTimesSpec extends AnyFunSpec with Matchers {
   private val begun = ServiceTimes.none.answered(1000000, nanos(10.seconds))
 
   describe("the service's clock by its answers") {
-    it("goes on by the driver's, before and after an answer") {
+    it("continues by the driver's, before and after an answer") {
       begun.at(nanos(10.seconds)) shouldBe 1000000L
       begun.at(nanos(12.seconds)) shouldBe 1002000L
       begun.at(nanos(8.seconds)) shouldBe 998000L
