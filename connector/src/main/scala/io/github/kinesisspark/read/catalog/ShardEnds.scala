@@ -19,15 +19,19 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
   /** Where the shard's newest record is, seen from a position before it.
     *
     * @param now    by the service's clock: what arrives later isn't waited for
-    * @param readTo all that arrived up to then comes before the position, by the service's clock, if known. Where nothing came since, the position is the
-    *               tip. A record is looked for from the position itself, as it may be another one's first that begins at a time.
+    * @param readTo all that arrived up to then comes before the position, by the service's clock, if known
     */
   def tip(shard: ShardKey, from: ShardPosition, now: Long, readTo: Option[Long] = None): Extent =
-    if (readTo.exists(nothingSince(_, shard, from, confirms = true))) Extent(from, newest = None)
-    else tip(shard, from, now, isFuture(_, now))
+    tip(shard, from, now, readTo, isFuture(_, now))
 
   /** @param isTooLate by the time of arrival */
-  private def tip(shard: ShardKey, from: ShardPosition, now: Long, isTooLate: Long => Boolean): Extent = {
+  private def tip(
+      shard: ShardKey,
+      from: ShardPosition,
+      now: Long,
+      readTo: Option[Long],
+      isTooLate: Long => Boolean
+  ): Extent = {
     val looks = probes(shard.stream)
 
     def isLate(record: Probe.Record) = isTooLate(record.arrivalMillis)
@@ -58,7 +62,9 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
         else search(state.foundMore(time, probe.records.last.arrivalMillis), probe)
     }
 
-    val first = looks.at(shard, from, MostRecords)
+    val recent = readTo.map(looks.since(_, shard, from, MostRecords, confirms = true))
+    // What begins at a time begins with the first record from the position itself on.
+    val first = recent.filter(seen => !from.isTime || isNothing(seen)).getOrElse(looks.at(shard, from, MostRecords))
     val tip   =
       if (isDone(first)) done(first).copy(size = Option.when(!first.records.exists(isLate))(Size(first)))
       else search(LatestPositionSearch(now, first.records.last.arrivalMillis), first)
@@ -74,7 +80,7 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
         case Some(first)         => Extent(AtSequenceNumber(first.number), Some(time))
         case None if probe.isEnd => Extent(ShardEnd, None)
         // What arrives from now on comes after the time, too.
-        case None => tip(shard, from, now, _ >= time)
+        case None => tip(shard, from, now, readTo = None, _ >= time)
       }
     }
 
@@ -82,13 +88,10 @@ final class ShardEnds(probes: StreamArn => ShardProbes) {
     *
     * @param readTo all that arrived up to then comes before the position, in ms by the service's clock, if known
     */
-  def isTip(shard: ShardKey, from: ShardPosition, readTo: Option[Long]): Boolean =
-    readTo.fold(isNothing(probes(shard.stream).at(shard, from, 1, confirms = false)))(
-      nothingSince(_, shard, from, confirms = false)
-    )
-
-  private def nothingSince(readTo: Long, shard: ShardKey, from: ShardPosition, confirms: Boolean) =
-    isNothing(probes(shard.stream).since(readTo, shard, from, FewRecords, confirms))
+  def isTip(shard: ShardKey, from: ShardPosition, readTo: Option[Long]): Boolean = {
+    val looks = probes(shard.stream)
+    isNothing(readTo.fold(looks.at(shard, from, 1, confirms = false))(looks.since(_, shard, from, FewRecords)))
+  }
 
   private def isNothing(probe: Probe) = probe.records.isEmpty && !probe.isEnd
 

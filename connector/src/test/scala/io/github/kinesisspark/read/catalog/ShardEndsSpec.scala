@@ -21,6 +21,7 @@ import io.github.kinesisspark.Generators.{number, shard}
 import io.github.kinesisspark.JvmRuntime.runtime
 import io.github.kinesisspark.aws.{BlockingCalls, CallObserver}
 import io.github.kinesisspark.config.CallRetries
+import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.position.ShardPosition._
 import io.github.kinesisspark.read.reader.StubKinesis
 
@@ -96,20 +97,26 @@ class ShardEndsSpec extends AnyFunSpec with Matchers {
         )
       }
 
-      def tip(readTo: Option[Long]): ShardEnds.Extent =
-        endsBy(this).tip(shard(0), AfterSequenceNumber(number(5)), 5000, readTo)
+      def tip(from: ShardPosition): ShardEnds.Extent = endsBy(this).tip(shard(0), from, now = 5000, readTo = Some(4000))
     }
 
     it("is found by two calls where all is read up to a time near now") {
       val client = new Idle(hours = 24)
-      client.tip(readTo = Some(4000)) shouldBe ShardEnds.Extent(AfterSequenceNumber(number(5)), newest = None)
+      client.tip(AfterSequenceNumber(number(5))).end shouldBe AfterSequenceNumber(number(5))
       client.calls shouldBe 2
     }
 
-    it("is after a record that came since, which is looked for from the position on") {
-      val client = new Idle(hours = 0, arrived = Seq(4500))
-      val end    = client.tip(readTo = Some(4000))
+    it("is after a record that came since") {
+      val client = new Idle(hours = 24, arrived = Seq(4500))
+      val end    = client.tip(AfterSequenceNumber(number(5)))
       (end.end, end.first) shouldBe ((AfterSequenceNumber(number(10)), Some(number(10))))
+      client.calls shouldBe 1
+    }
+
+    it("comes with the first record from the time on at which reading begins, not with one that came since") {
+      val client = new Idle(hours = 0, arrived = Seq(4500))
+      client.tip(AtTimestamp(1000)).first shouldBe Some(number(10))
+      client.calls shouldBe 2
     }
   }
 
