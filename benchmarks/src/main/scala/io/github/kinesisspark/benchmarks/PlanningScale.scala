@@ -128,7 +128,7 @@ object PlanningScale {
       time         <- statuses(shard).completeTo(cut, Created + fairnessOffset - _)
     } yield shard -> time
     val known = Completeness(tips.map { case (shard, _) => shard -> Created })
-    val end   = known.after(complete, moved).recordIn(moved)
+    val end   = known.after(complete, moved).recordIn(moved, _ => 24L)
     require(OffsetJson.write(end).nonEmpty)
     fleet.readers.group(batch, start.rangesTo(end), leastTasks = 1): Unit
     (System.nanoTime() - began - (fleet.nanos - elsewhere)) / 1e6
