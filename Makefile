@@ -210,7 +210,7 @@ STEPS = $(MAKE) --no-print-directory --keep-going --jobs=6
 JUDGED = || [ -s $(FAILED_STEPS) ] || echo make >> $(FAILED_STEPS)
 QUICK_STEPS := ruff mypy pytest-check
 BUILD_STEPS := jars wheel classes
-TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala pytest-chaos pytest-cluster pytest-session
+TEST_STEPS  := $(QUICK_STEPS) $(BUILD_STEPS) scala benchmarks pytest-chaos pytest-cluster pytest-session
 
 check: ## 2 minutes, more at first: formats, types, and all tests of one module, without a Spark session
 	@$(BEGIN)
@@ -225,7 +225,7 @@ test: ## 15 minutes on two quiet cores, 25 at first: what CI runs; all of `check
 
 test-all: ## hours: all of `test`, every local server, slow tests, long chaos, other Sparks, optimized code
 	@$(BEGIN)
-	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) benchmarks $(JUDGED)
+	@TEST_LOOP=all KINESIS_TARGETS=all $(STEPS) $(TEST_STEPS) $(JUDGED)
 	@$(if $(LONG_STEPS),$(MAKE) --no-print-directory --keep-going $(LONG_STEPS) $(JUDGED))
 	@$(SUMMARY) "AWS itself: not run yet"
 
@@ -254,8 +254,11 @@ SCALA_all  := allLines/test
 scala: $(if $(filter-out check,$(TEST_LOOP)),jars)
 	@$(STEP) ./sbt "all scalafmtCheckAll scalafmtSbtCheck test" $(SCALA_$(TEST_LOOP))
 
+# Those of peers need hundreds of megabytes of Flink and others.
+BENCHMARKS_all := peers/compile
+
 benchmarks: jars
-	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks compile bare/compile peers/compile
+	@$(STEP) $(BESIDE_SBT) ./sbt -C benchmarks compile bare/compile $(BENCHMARKS_$(TEST_LOOP))
 
 ruff: $(VENV)/.installed
 	@$(STEP) $(BESIDE_SBT) sh -c '$(RUFF) format --config python/pyproject.toml --check $(PYTHON_CODE) && \
