@@ -2,7 +2,7 @@ package io.github.kinesisspark.fuzz
 
 import io.github.kinesisspark.config.{CallRetries, PollingOptions}
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.reader.{PollingPublisherFactory, PollingTelemetry, ReadingClient, ShardTelemetry}
+import io.github.kinesisspark.read.reader.{PollingPublisherFactory, ReaderTelemetry, ReadingClient}
 
 /** Answers of GetRecords. One that is asked for brings a delivery or a failure, or is asked for again later; the records it holds
   * are in the delivery; the end of a shard isn't made up.
@@ -25,7 +25,7 @@ object PolledAnswers extends Target {
   }
 
   /** What a reader makes of one answer of GetRecords. */
-  private[fuzz] def polled(answer: Answer, shards: ShardTelemetry = ShardTelemetry.ignored): Desk = {
+  private[fuzz] def polled(answer: Answer, telemetry: ReaderTelemetry = new ReaderTelemetry): Desk = {
     val desk = new Desk
     http.answer = {
       case "GetShardIterator" => Answer.ok(Cbor.write(Map("ShardIterator" -> "first")))
@@ -35,7 +35,7 @@ object PolledAnswers extends Target {
       new PollingPublisherFactory(
         _ => access,
         desk,
-        new PollingTelemetry(shards),
+        telemetry,
         starts = None,
         PollingOptions.Default
       )

@@ -11,10 +11,9 @@ import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, ShardPosition}
 import io.github.kinesisspark.read.reader.{
   FanOutRecordPublisher,
-  FanOutTelemetry,
+  ReaderTelemetry,
   ReadingClient,
   RecordPublisher,
-  ShardTelemetry,
   Subscription
 }
 
@@ -48,7 +47,7 @@ object PushedEvents extends Target {
   private[fuzz] def subscribed(
       answer: Answer,
       desk: Desk,
-      shards: ShardTelemetry = ShardTelemetry.ignored
+      telemetry: ReaderTelemetry = new ReaderTelemetry
   ): RecordPublisher = {
     http.answer = _ => answer
     val pushed = new FanOutRecordPublisher(
@@ -58,7 +57,7 @@ object PushedEvents extends Target {
       consumer,
       reach,
       desk,
-      new FanOutTelemetry(shards),
+      telemetry,
       (_, _) => throw new Broken("nobody said that the shard is closed"),
       isNamedSince = _ => true,
       desk

@@ -5,7 +5,7 @@ import org.scalatest.matchers.should.Matchers
 
 import io.github.kinesisspark.fuzz.Desk.runtime
 import io.github.kinesisspark.position.ShardPosition
-import io.github.kinesisspark.read.reader.ShardTelemetry
+import io.github.kinesisspark.read.reader.ReaderTelemetry
 
 /** Subscriptions and polled shards whose server sends what Kinesis does not send, or does not send yet. */
 final class HostileEventsSpec extends AnyFunSpec with Matchers {
@@ -27,12 +27,12 @@ final class HostileEventsSpec extends AnyFunSpec with Matchers {
       )}],"ContinuationSequenceNumber":"$continuation","MillisBehindLatest":0}""".getBytes
   }
 
-  private def read(frames: Array[Byte]*): Desk = readWith(ShardTelemetry.ignored)(frames: _*)
+  private def read(frames: Array[Byte]*): Desk = readWith(new ReaderTelemetry)(frames: _*)
 
-  private def readWith(shards: ShardTelemetry)(frames: Array[Byte]*): Desk = {
+  private def readWith(telemetry: ReaderTelemetry)(frames: Array[Byte]*): Desk = {
     val desk   = new Desk
     val answer = Answer.of(Array[Byte](0, 0) ++ begun ++ frames.flatten, "application/vnd.amazon.eventstream")
-    PushedEvents.subscribed(answer, desk, shards).close()
+    PushedEvents.subscribed(answer, desk, telemetry).close()
     desk.run()
     desk
   }
@@ -67,22 +67,23 @@ final class HostileEventsSpec extends AnyFunSpec with Matchers {
   }
 
   it("events and answers that only the SDK can read are delivered and counted, and others are not counted") {
-    val shards  = ShardTelemetry.ignored
-    val escaped = Frames.frame(
+    val telemetry      = new ReaderTelemetry
+    def decodedBySdk() = telemetry.totals(bufferedBytes = 0, isFanOut = false).sdkReads
+    val escaped        = Frames.frame(
       new String(payload(1002, 1002)).replace("PartitionKey", "\\u0050artitionKey").getBytes,
       ":message-type" -> "event",
       ":event-type"   -> "SubscribeToShardEvent"
     )
-    numbers(readWith(shards)(event(1001, 1001), escaped, event(1003, 1003))) shouldBe Seq("1001", "1002", "1003")
-    shards.readsBySdk shouldBe 1
+    numbers(readWith(telemetry)(event(1001, 1001), escaped, event(1003, 1003))) shouldBe Seq("1001", "1002", "1003")
+    decodedBySdk() shouldBe 1
     def poll(contentType: String) = {
       val input = PolledAnswers.answer("Records" -> Seq(PolledAnswers.record("1001")), "NextShardIterator" -> "next")
-      numbers(PolledAnswers.polled(Answer.of(input, contentType), shards)) shouldBe Seq("1001")
+      numbers(PolledAnswers.polled(Answer.of(input, contentType), telemetry)) shouldBe Seq("1001")
     }
     poll("application/x-amz-cbor-1.1")
-    shards.readsBySdk shouldBe 1
+    decodedBySdk() shouldBe 1
     poll("application/cbor")
-    shards.readsBySdk shouldBe 2
+    decodedBySdk() shouldBe 2
   }
 
   it("an event that goes back delivers no record again, and moves no position back") {

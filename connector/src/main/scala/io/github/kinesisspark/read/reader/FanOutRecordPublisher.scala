@@ -38,7 +38,7 @@ final class FanOutRecordPublisher(
     consumer: ConsumerArn,
     reach: ReadingClient,
     worker: Worker,
-    telemetry: FanOutTelemetry,
+    telemetry: ReaderTelemetry,
     finisher: (ShardPosition, Sink) => RecordPublisher,
     isNamedSince: Long => Boolean,
     sink: Sink
@@ -191,15 +191,15 @@ final class FanOutRecordPublisher(
     val kind      = s"${fault.kind.errorClass} ${shard.stream}"
     fault match {
       case _: Fault.ResourceInUse if wasLive =>
-        telemetry.refused(shard)
+        telemetry.refusedSubscription(shard)
         runtime.lines.warn(log, s"taken over ${shard.stream}", shard)(
           s"$shard: another subscriber of $consumer took the shard over; subscribing again, if the driver still has this executor read it"
         )
       case _: Fault.ResourceInUse | _: Fault.Throttled =>
-        telemetry.refused(shard)
+        telemetry.refusedSubscription(shard)
         runtime.lines.info(log, kind, shard)(s"$described Subscribing again.")
       case _ =>
-        telemetry.failed()
+        telemetry.failedSubscription()
         runtime.lines.warn(log, kind, shard)(s"$described The next subscription begins where this one ended.")
         // Silence, or failures for as long, may mean that the shard has no more to say. A refusal says nothing of the shard.
         quiet = fault.kind == Subscription.Silence.kind || fault.kind == HalfAnEnd.kind || hasFailedForLong
@@ -308,7 +308,7 @@ object FanOutRecordPublisher {
       publisher: ResolvedPublisher.FanOut,
       access: StreamArn => ReadingClient,
       worker: Worker,
-      telemetry: FanOutTelemetry,
+      telemetry: ReaderTelemetry,
       starts: StartSchedule,
       pollers: RecordPublisher.Factory,
       isNamedSince: (ShardKey, Long) => Boolean

@@ -13,7 +13,7 @@ import io.github.kinesisspark.runtime.{Runtime, Worker}
 final class PollingPublisherFactory(
     access: StreamArn => ReadingClient,
     worker: Worker,
-    telemetry: PollingTelemetry,
+    telemetry: ReaderTelemetry,
     starts: Option[StartSchedule],
     options: PollingOptions
 )(implicit runtime: Runtime)

@@ -43,7 +43,7 @@ final class PollingRecordPublisher(
     whenClosed: () => Unit,
     reach: ReadingClient,
     worker: Worker,
-    telemetry: PollingTelemetry,
+    telemetry: ReaderTelemetry,
     sink: Sink
 )(implicit runtime: Runtime)
     extends RecordPublisher {
@@ -266,7 +266,7 @@ final class PollingRecordPublisher(
 
   private def report(action: AwsCall, fault: Fault, now: Long): Unit = fault match {
     case _: Fault.Throttled =>
-      telemetry.throttled(shard)
+      telemetry.throttledPoll(shard)
       log.debug(s"$action of $shard is throttled, next attempt in ${(due - now).nanos.toMillis} ms")
       if (pace.isShared(now))
         runtime.lines.warn(log, s"shared ${shard.stream}", shard)(
@@ -275,7 +275,7 @@ final class PollingRecordPublisher(
             "query. Lower polling.callsPerSecond of all pollers, or read by fan-out (recordPublisher=efo)."
         )
     case _ =>
-      telemetry.failed()
+      telemetry.failedPoll()
       // The first failure keeps it: it may be far beyond the last record. The next ones may be about it, and it ages while we wait.
       if (history.failures > 1) iterator = None
       runtime.lines.warn(log, s"$action ${fault.kind.errorClass} ${shard.stream}", shard)(

@@ -16,7 +16,7 @@ import io.github.kinesisspark.read.plan.BoundarySpacing
 
 /** The shard readers of one source in one executor, kept across micro-batches.
   *
-  * Holds what they share: memory, clients ([[ReadingClients]]), counts ([[PoolTelemetry]]), and the moment somebody has news ([[ReportSchedule]]). The driver
+  * Holds what they share: memory, clients ([[ReadingClients]]), counts ([[ReaderTelemetry]]), and the moment somebody has news ([[ReportSchedule]]). The driver
   * says which shards are read here, and that it still has them read, as [[Liveness]] describes.
   *
   * @param send sends a report to the driver; whether it could make use of it. Must not block
@@ -36,14 +36,14 @@ final class ShardReaderPool(
   @volatile private var hasRead = config.hasRead
 
   private val log       = LoggerFactory.getLogger(classOf[ShardReaderPool])
-  private val telemetry = new PoolTelemetry(shard => change(Some(shard), isNews = false))
+  private[reader] val telemetry = new ReaderTelemetry(shard => change(Some(shard), isNews = false))
   private val clients   = new ReadingClients(config, shared.clients, () => hasRead)
   private val starts    = StartSchedule.ofReaders
   private val pollers   =
     new PollingPublisherFactory(
       clients.of(_, ClientKind.Calls),
       worker,
-      telemetry.polled,
+      telemetry,
       Some(starts),
       config.polling
     )
@@ -270,12 +270,6 @@ final class ShardReaderPool(
   /** Whether some executor has read for this query before. */
   def hasEverRead: Boolean = hasRead
 
-  /** Counts what tasks have read from Kinesis again. */
-  def countAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit = telemetry.reread(shard, records)
-
-  /** Counts the calls of tasks' own pollers. */
-  def polled: PollingTelemetry = telemetry.polled
-
   /** Counts what tasks have read here. */
   def count(records: UserRecordCount): Unit = {
     telemetry.deliver(records)
@@ -293,7 +287,7 @@ final class ShardReaderPool(
     }
     own.foreach(_.close())
     // Whoever deregisters the consumers next must not do it under a subscription.
-    if (!telemetry.subscribed.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.sourceId)
+    if (!telemetry.awaitClosed(LeavingTime)) log.warn("{}: subscriptions are still open", config.sourceId)
     clients.close()
     memory.close()
   }
@@ -330,7 +324,7 @@ final class ShardReaderPool(
           fanOut,
           clients.of(_, ClientKind.Subscriptions),
           worker,
-          telemetry.subscribed,
+          telemetry,
           starts,
           pollers,
           isNamedSince

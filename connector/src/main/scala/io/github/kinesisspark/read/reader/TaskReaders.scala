@@ -32,7 +32,7 @@ final class TaskReaders(
   private lazy val pollers = new PollingPublisherFactory(
     clients.of(_, ClientKind.Calls),
     worker,
-    live.fold(new PollingTelemetry(ShardTelemetry.ignored))(_.polled),
+    live.fold(new ReaderTelemetry)(_.telemetry),
     starts = None,
     config.polling
   )
@@ -43,7 +43,7 @@ final class TaskReaders(
       fanOut,
       clients.of(_, ClientKind.Subscriptions),
       worker,
-      new FanOutTelemetry(ShardTelemetry.ignored),
+      new ReaderTelemetry,
       StartSchedule.ofReaders,
       pollers,
       isNamedSince = (_, _) => true
@@ -66,7 +66,7 @@ final class TaskReaders(
     }
 
     override def readAgain(shard: ShardKey, records: Array[KinesisRecord]): Unit =
-      live.foreach(_.countAgain(shard, records))
+      live.foreach(_.telemetry.reread(shard, records))
   }
 
   /** Is signalled when readers have news. */

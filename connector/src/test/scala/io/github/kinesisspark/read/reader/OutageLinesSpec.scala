@@ -41,7 +41,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
     private val pollers = new PollingPublisherFactory(
       _ => access,
       worker,
-      new PollingTelemetry(ShardTelemetry.ignored),
+      new ReaderTelemetry,
       Some(new StartSchedule(5.millis)),
       PollingOptions.Default
     )
@@ -49,7 +49,7 @@ class OutageLinesSpec extends AnyFunSpec with Matchers with CapturedLogs {
       ResolvedPublisher.FanOut(Map(stream -> ConsumerArn(s"${stream.text}/consumer/it:1600000000"))),
       _ => access,
       worker,
-      new FanOutTelemetry(ShardTelemetry.ignored),
+      new ReaderTelemetry,
       new StartSchedule(5.millis),
       pollers,
       isNamedSince = (_, _) => true

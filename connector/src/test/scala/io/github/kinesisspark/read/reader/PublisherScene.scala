@@ -35,7 +35,7 @@ final class PublisherScene(
     new PollingPublisherFactory(
       _ => access,
       worker,
-      new PollingTelemetry(ShardTelemetry.ignored),
+      new ReaderTelemetry,
       starts = None,
       PollingOptions.Default
     )
@@ -69,7 +69,7 @@ final class PublisherScene(
         ResolvedPublisher.FanOut(Map(stream -> consumer)),
         _ => access,
         worker,
-        new FanOutTelemetry(ShardTelemetry.ignored),
+        new ReaderTelemetry,
         starts,
         pollers,
         isNamedSince = (_, _) => true

@@ -36,7 +36,7 @@ class SharedShardSpec extends AnyFunSpec with Matchers with CapturedLogs {
     val pollers = new PollingPublisherFactory(
       _ => access,
       runtime.workers.fixed("shared", 1),
-      new PollingTelemetry(ShardTelemetry.ignored),
+      new ReaderTelemetry,
       Some(new StartSchedule(5.millis)),
       PollingOptions.Default
     )

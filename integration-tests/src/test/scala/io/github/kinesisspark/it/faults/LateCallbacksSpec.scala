@@ -16,13 +16,7 @@ import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.{ConsumerArn, SequenceNumber, ShardKey, ShardPosition, StreamArn}
 import io.github.kinesisspark.read.reader.RecordPublisher.{Delivery, Sink}
-import io.github.kinesisspark.read.reader.{
-  FanOutRecordPublisher,
-  FanOutTelemetry,
-  MemoryBudget,
-  ReadingClient,
-  ShardTelemetry
-}
+import io.github.kinesisspark.read.reader.{FanOutRecordPublisher, MemoryBudget, ReaderTelemetry, ReadingClient}
 import io.github.kinesisspark.runtime.{Timer, Worker}
 
 /** The SDK's callbacks of a subscription that is over, in every order: driven by hand through the connector's publisher, with
@@ -38,7 +32,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
     val client                                = new ScriptedSubscriptions
     val worker                                = new CountingWorker
     val budget                                = new MemoryBudget(worker)
-    val telemetry                             = new FanOutTelemetry(ShardTelemetry.ignored)
+    val telemetry                             = new ReaderTelemetry
     override val memory: MemoryBudget.Account = budget.join(16L << 20).account()
     val delivered                             = new LinkedBlockingQueue[Delivery]
     @volatile var failure                     = Option.empty[KinesisException]
@@ -122,7 +116,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
         current.cancelled shouldBe false
         reader.failure shouldBe empty
         reader.delivered.size shouldBe 0
-        val report = reader.telemetry.report
+        val report = reader.telemetry.subscriptions
         (report.live, report.resubscriptions, report.refused) shouldBe ((1, 1L, 0L))
         report.failed shouldBe (if (how == "has failed") 1L else 0L)
         reader.stop()
@@ -164,7 +158,7 @@ final class LateCallbacksSpec extends AnyFunSpec with Matchers with Eventually {
       current.bring(number(1))
       reader.next() shouldBe number(1)
       reader.client.pending shouldBe 0
-      reader.telemetry.report.failed shouldBe 1L
+      reader.telemetry.subscriptions.failed shouldBe 1L
       reader.stop()
     }
   }
