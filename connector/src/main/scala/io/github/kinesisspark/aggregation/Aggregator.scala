@@ -2,7 +2,6 @@ package io.github.kinesisspark.aggregation
 
 import java.nio.charset.StandardCharsets.UTF_8
 
-import io.github.kinesisspark.aggregation.Aggregator._
 import io.github.kinesisspark.position.Shard
 
 /** Packs user records into Kinesis records, only those together that belong to one shard: readers drop what a shard has no
@@ -16,10 +15,12 @@ import io.github.kinesisspark.position.Shard
   * val last = aggregator.flush()
   * }}}
   *
-  * @param shards the stream's; those that are closed take nothing in and don't count
+  * @param shards   the stream's; those that are closed take nothing in and don't count
+  * @param maxBytes of an aggregated record's data and partition key
   */
-final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = Limits()) {
-  private val open = new OpenShards(shards)
+final class Aggregator[R <: Packable](shards: Iterable[Shard], maxBytes: Int) {
+  private val open       = new OpenShards(shards)
+  private val maxPayload = maxBytes - KinesisPut.PartitionKey.length
 
   /** By place; none where nothing waits. */
   private val growing = new Array[AggregatedRecord[R]](open.size)
@@ -58,7 +59,7 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     val before  = growing(place)
     val its     = if (before == null) new AggregatedRecord[R] else before
     val had     = if (before == null) 0L else before.weight
-    val isAdded = its.addUpTo(limits.payload, record, key)
+    val isAdded = its.addUpTo(maxPayload, record, key)
     if (isAdded) {
       growing(place) = its
       weight += its.weight - had
@@ -71,20 +72,5 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], limits: Limits = 
     growing(place) = null
     its.foreach(weight -= _.weight)
     its.fold(Vector.empty[KinesisPut[R]])(KinesisPut.flushed(_, shard))
-  }
-}
-
-object Aggregator {
-
-  /** How large an aggregated record may become; by itself, a record may be larger. The default is the KPL's.
-    *
-    * @param maxBytes of data and partition key, as the service counts; it takes 1 MiB at most, or what the stream's
-    *                 `MaxRecordSize` says
-    * @see [[https://github.com/awslabs/amazon-kinesis-producer/blob/master/java/amazon-kinesis-producer-sample/default_config.properties AggregationMaxSize]]
-    */
-  final case class Limits(maxBytes: Int = 50 << 10) {
-    require(maxBytes > 0, s"nothing fits into $this")
-
-    private[aggregation] def payload: Int = maxBytes - KinesisPut.PartitionKey.length
   }
 }

@@ -8,7 +8,7 @@ import scala.concurrent.duration._
   * @param client           for streams without options of their own
   * @param clients          for others, by their names or ARNs as given. One by ARN also has the options that are given by that stream's name
   * @param ordered          whether the records of a partition key keep the order of their rows
-  * @param aggregation      how several rows share a Kinesis record, if they do
+  * @param aggregateSize    bytes that an aggregated record may have, if rows share Kinesis records
   * @param badRecords       what becomes of rows that can never be written
   * @param bufferSize       bytes of records that a task holds, waiting or on their way
   * @param maxInFlightCalls calls of a task that have no answer yet
@@ -19,7 +19,7 @@ final case class SinkOptions(
     client: ClientOptions,
     clients: Map[String, ClientOptions],
     ordered: Boolean,
-    aggregation: Option[AggregationOptions],
+    aggregateSize: Option[Int],
     badRecords: BadRecords,
     bufferSize: Long,
     maxInFlightCalls: Int,
@@ -121,9 +121,6 @@ final case class Linger(idle: FiniteDuration, busy: FiniteDuration)
 object Linger {
   def of(both: FiniteDuration): Linger = Linger(both, both)
 }
-
-/** @param maxBytes of an aggregated record */
-final case class AggregationOptions(maxBytes: Int)
 
 /** What becomes of rows that can never be written. */
 sealed trait BadRecords extends Product with Serializable

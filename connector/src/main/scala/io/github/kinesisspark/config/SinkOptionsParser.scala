@@ -45,7 +45,7 @@ private[config] object SinkOptionsParser {
     }
     // Rows may name other streams, which is not known here.
     if (to.fold(own.isEmpty)(ofStream(own, _).isEmpty)) clients.checkTokenHasRole(view, base)
-    val packing = aggregation(view, problems)
+    val packing = sizeOfAggregated(view, problems)
     SinkOptions(
       to,
       client,
@@ -59,12 +59,12 @@ private[config] object SinkOptionsParser {
     )
   }
 
-  private def aggregation(view: OptionView, problems: ListBuffer[String]): Option[AggregationOptions] = {
+  private def sizeOfAggregated(view: OptionView, problems: ListBuffer[String]): Option[Int] = {
     val packed = view(aggregate)
     val most   = view(aggregateSize)
     if (view.has(aggregateSize) && !packed)
       problems += s"'${view.key(aggregateSize)}' is given without '${aggregate.name}'. Set ${aggregate.name} to true, too."
-    Option.when(packed)(AggregationOptions(most))
+    Option.when(packed)(most)
   }
 
   /** The settings of single streams, by the stream as written. Rows may name any stream, so there is no list to compare with. */

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.write.{DataWriter, DataWriterFactory, Writ
 import org.apache.spark.sql.connector.write.streaming.StreamingDataWriterFactory
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator}
+import io.github.kinesisspark.aggregation.AggregatedRecord
 import io.github.kinesisspark.aws.KinesisException
 import io.github.kinesisspark.config.{BadRecords, Linger, SinkOptions}
 import io.github.kinesisspark.jar.FromDriver
@@ -34,14 +34,14 @@ private[write] final class KinesisDataWriter(
   private val bad     = new BadRows(options.badRecords)
   private val raw     = new AggregatedRows()(writers.runtime)
   private val calls   = new PutRecordsCalls(options.clientOf, hasWritten, () => isKilled, writers)
-  private val packing = options.aggregation.fold[Packing](new Packing.Plain) { a =>
-    new Packing.Aggregated(Aggregator.Limits(a.maxBytes), options.ordered, calls.shards)
-  }
+  private val packing = options.aggregateSize.fold[Packing](new Packing.Plain)(
+    new Packing.Aggregated(_, options.ordered, calls.shards)
+  )
   private val records = new TaskWriter(
     Sending(
       SendSettings(
         // Of aggregated records, packing keeps the order: their own keys say nothing of it.
-        options.ordered && options.aggregation.isEmpty,
+        options.ordered && options.aggregateSize.isEmpty,
         options.bufferSize,
         options.maxInFlightCalls,
         options.client.retries

@@ -14,11 +14,10 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   implicit override val generatorDrivenConfig: PropertyCheckConfiguration =
     PropertyCheckConfiguration(minSuccessful = 200)
 
-  private val limits: Gen[Aggregator.Limits] =
-    Gen.choose(30, 4000).map(Aggregator.Limits(_))
+  private val sizes: Gen[Int] = Gen.choose(30, 4000)
 
-  private def allPuts(shards: Iterable[Shard], limits: Aggregator.Limits, records: Iterable[UserRecord]) = {
-    val aggregator = new Aggregator[UserRecord](shards, limits)
+  private def allPuts(shards: Iterable[Shard], maxBytes: Int, records: Iterable[UserRecord]) = {
+    val aggregator = new Aggregator[UserRecord](shards, maxBytes)
     records.toVector.flatMap(aggregator.add) ++ aggregator.flush()
   }
 
@@ -46,8 +45,8 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
 
   describe("records from the aggregator") {
     it("go to their intended shard and hold only user records of that shard") {
-      forAll(shards, limits, some) { (shards, limits, records) =>
-        allPuts(shards, limits, records).foreach { put =>
+      forAll(shards, sizes, some) { (shards, maxBytes, records) =>
+        allPuts(shards, maxBytes, records).foreach { put =>
           takenBy(put, shards) shouldBe put.shard
           put.records.foreach(r => put.shard.get.hashKeys.contains(r.hashKey) shouldBe true)
           put.toPutAgain(put.shard.get.hashKeys) shouldBe empty
@@ -56,8 +55,8 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("decode to every user record once and in order per shard, also in the KCL") {
-      forAll(shards, limits, some) { (shards, limits, records) =>
-        val puts = allPuts(shards, limits, records)
+      forAll(shards, sizes, some) { (shards, maxBytes, records) =>
+        val puts = allPuts(shards, maxBytes, records)
         shards.foreach { shard =>
           val there = puts.filter(put => takenBy(put, shards).contains(shard))
           there.flatMap(read(_, shard.hashKeys)) shouldBe
@@ -69,10 +68,10 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       }
     }
 
-    it("stay within the limits unless they hold a single user record") {
-      forAll(shards, limits, some) { (shards, limits, records) =>
-        allPuts(shards, limits, records).filter(_.records.sizeIs > 1).foreach { put =>
-          bytes(put) should be <= limits.maxBytes
+    it("stay within the limit unless they hold a single user record") {
+      forAll(shards, sizes, some) { (shards, maxBytes, records) =>
+        allPuts(shards, maxBytes, records).filter(_.records.sizeIs > 1).foreach { put =>
+          bytes(put) should be <= maxBytes
         }
       }
     }
@@ -81,32 +80,32 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
   describe("an aggregator") {
     it("fills records up to the byte limit") {
       val records = (1 to 1000).map(keyed(_, 1))
-      val puts    = allPuts(Seq(one), Aggregator.Limits(maxBytes = 500), records)
+      val puts    = allPuts(Seq(one), maxBytes = 500, records)
       puts.init.foreach(put => bytes(put) should be > 500 - 20)
     }
 
     it("emits a single user record in its original form") {
       val plain = UserRecord("x".getBytes, "key")
-      allPuts(Seq(one), Aggregator.Limits(), Seq(plain)).map(p => (p.data, p.partitionKey, p.explicitHashKey)) shouldBe
+      allPuts(Seq(one), 50 << 10, Seq(plain)).map(p => (p.data, p.partitionKey, p.explicitHashKey)) shouldBe
         Vector((plain.data, "key", None))
     }
 
     it("emits a user record beyond the byte limit alone, after the records before it") {
       val large = UserRecord(new Array[Byte](1000), "k", Some(1))
-      val puts  = allPuts(Seq(one), Aggregator.Limits(500), Seq(keyed(1, 1), keyed(2, 1), large, keyed(3, 1)))
+      val puts  = allPuts(Seq(one), 500, Seq(keyed(1, 1), keyed(2, 1), large, keyed(3, 1)))
       puts.map(_.records.size) shouldBe Vector(2, 1, 1)
       puts(1).data shouldBe large.data
     }
 
     it("emits a user record alone if no open shard is known for its hash key") {
-      val aggregator = new Aggregator[UserRecord](split.filterNot(_ == right))
+      val aggregator = new Aggregator[UserRecord](split.filterNot(_ == right), 50 << 10)
       val puts       = Seq(keyed(1, 0), keyed(2, HashKey.Last)).flatMap(aggregator.add)
       puts.map(p => (p.records.head.hashKey, p.shard)) shouldBe Vector((HashKey.Last, None))
       aggregator.flush().map(_.shard) shouldBe Vector(Some(left))
     }
 
     it("has nothing to put after a flush, and begins a new record with the next user record") {
-      val aggregator = new Aggregator[UserRecord](Seq(one))
+      val aggregator = new Aggregator[UserRecord](Seq(one), 50 << 10)
       Seq(keyed(1, 1), keyed(2, 2)).flatMap(aggregator.add) shouldBe empty
       aggregator.flush().map(_.records.size) shouldBe Vector(2)
       aggregator.flush() shouldBe empty
@@ -115,7 +114,7 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
     }
 
     it("counts the memory of records that grow, and nothing for a user record that is put alone") {
-      val aggregator = new Aggregator[UserRecord](Seq(one), Aggregator.Limits(500))
+      val aggregator = new Aggregator[UserRecord](Seq(one), 500)
       aggregator.add(UserRecord(new Array[Byte](1000), "k", Some(1))) should have size 1
       aggregator.heldBytes shouldBe 0
       Seq(keyed(1, 1), keyed(2, 2)).flatMap(aggregator.add) shouldBe empty
@@ -123,23 +122,19 @@ class AggregatorSpec extends AnyFunSpec with Matchers with ScalaCheckPropertyChe
       aggregator.flush() should have size 1
       aggregator.heldBytes shouldBe 0
     }
-
-    it("refuses limits of zero") {
-      an[IllegalArgumentException] should be thrownBy Aggregator.Limits(maxBytes = 0)
-    }
   }
 
   describe("an aggregator after a reshard") {
     it("repeats a whole aggregated record if readers of its shard would drop any of it") {
-      val mixed = allPuts(Seq(one), Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, HashKey.Last))).head
+      val mixed = allPuts(Seq(one), 50 << 10, Seq(keyed(1, 1), keyed(2, HashKey.Last))).head
       takenBy(mixed, Seq(left, right)) shouldBe Some(left)
       mixed.toPutAgain(left.hashKeys) shouldBe mixed.records
-      val pure = allPuts(Seq(one), Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, 2))).head
+      val pure = allPuts(Seq(one), 50 << 10, Seq(keyed(1, 1), keyed(2, 2))).head
       pure.toPutAgain(left.hashKeys) shouldBe empty
     }
 
     it("puts nothing into a closed shard that is still listed") {
-      allPuts(split, Aggregator.Limits(), Seq(keyed(1, 1), keyed(2, 2), keyed(3, HashKey.Last))).map(_.shard) shouldBe
+      allPuts(split, 50 << 10, Seq(keyed(1, 1), keyed(2, 2), keyed(3, HashKey.Last))).map(_.shard) shouldBe
         Vector(Some(left), Some(right))
     }
   }

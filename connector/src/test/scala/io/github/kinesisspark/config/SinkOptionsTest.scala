@@ -57,7 +57,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
       ),
       Map.empty,
       ordered = true,
-      Some(AggregationOptions(200 << 10)),
+      Some(200 << 10),
       BadRecords.Skip,
       64L << 20,
       2,
@@ -69,7 +69,7 @@ class SinkOptionsTest extends AnyFunSuite with Matchers with LoneElement {
     problems("aggregateSize" -> "10k").loneElement should include("without 'aggregate'")
     for (size <- Seq("1000", "2m"))
       problems("aggregate" -> "true", "aggregateSize" -> size).loneElement should include("from 1k to 1m")
-    SinkOptions.parse(Map("aggregate" -> "true")).aggregation shouldBe Some(AggregationOptions(50 << 10))
+    SinkOptions.parse(Map("aggregate" -> "true")).aggregateSize shouldBe Some(50 << 10)
   }
 
   test(

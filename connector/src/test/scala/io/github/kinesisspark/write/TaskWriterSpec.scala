@@ -14,7 +14,6 @@ import org.scalatest.matchers.should.Matchers
 import org.scalatest.time.{Millis, Seconds, Span}
 
 import io.github.kinesisspark.HeldMonitors
-import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.aws.KinesisClients
 import io.github.kinesisspark.config.{CallRetries, Linger, StreamRef}
 import io.github.kinesisspark.position.{HashKeyRange, Shard}
@@ -35,7 +34,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
   private def aggregated(listing: => Unit = ()) = {
     val shards = Vector(Shard(shardId, Nil, HashKeyRange.all, closed = false))
     new Packing.Aggregated(
-      Aggregator.Limits(50 << 10),
+      50 << 10,
       ordered = false,
       _ => {
         listing
@@ -142,7 +141,7 @@ class TaskWriterSpec extends AnyFunSpec with Matchers with Eventually {
 
     def of(entry: Entry): Int = (entry.hashKey / width).toInt
 
-    def packing: Packing = new Packing.Aggregated(Aggregator.Limits(50 << 10), ordered = false, _ => all)
+    def packing: Packing = new Packing.Aggregated(50 << 10, ordered = false, _ => all)
   }
 
   /** With the most memory that its rows and records have taken, up to each record's answer. */

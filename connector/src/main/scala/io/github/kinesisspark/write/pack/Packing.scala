@@ -4,7 +4,6 @@ import scala.collection.mutable
 
 import org.slf4j.LoggerFactory
 
-import io.github.kinesisspark.aggregation.Aggregator
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.position.Shard
 import io.github.kinesisspark.write.send.Entry
@@ -67,9 +66,10 @@ private[write] object Packing {
 
   /** Several rows share a Kinesis record: see [[StreamPacking]].
     *
-    * @param list a stream's shards, closed ones too; asked at a stream's first row, and when an answer names another one
+    * @param maxBytes of a Kinesis record
+    * @param list     a stream's shards, closed ones too; asked at a stream's first row, and when an answer names another one
     */
-  final class Aggregated(limits: Aggregator.Limits, ordered: Boolean, list: StreamRef => Vector[Shard])
+  final class Aggregated(maxBytes: Int, ordered: Boolean, list: StreamRef => Vector[Shard])
       extends Packing {
     private val streams = mutable.Map.empty[StreamRef, StreamPacking]
 
@@ -88,7 +88,7 @@ private[write] object Packing {
     private def packingOf(stream: StreamRef) = recent match {
       case Some((same, packing)) if same eq stream => packing
       case _                                       =>
-        val packing = streams.getOrElseUpdate(stream, new StreamPacking(limits, ordered, list(stream)))
+        val packing = streams.getOrElseUpdate(stream, new StreamPacking(maxBytes, ordered, list(stream)))
         recent = Some((stream, packing))
         packing
     }

@@ -27,14 +27,15 @@ import io.github.kinesisspark.write.send.Entry
   * Where order is kept, one record of each line is under way at a time. A line is all that goes to one shard. Where no shard
   * is known, it is all rows of one partition key, because rows with different hash keys may still come into one shard.
   *
-  * @param ordered whether the rows of a partition key keep their order
-  * @param listed  the stream's shards, closed ones too
+  * @param maxBytes of a Kinesis record
+  * @param ordered  whether the rows of a partition key keep their order
+  * @param listed   the stream's shards, closed ones too
   */
-private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boolean, listed: Vector[Shard]) {
+private[write] final class StreamPacking(maxBytes: Int, ordered: Boolean, listed: Vector[Shard]) {
   import StreamPacking._
 
   private var shards     = byId(listed)
-  private var aggregator = new Aggregator[Entry](listed, limits)
+  private var aggregator = new Aggregator[Entry](listed, maxBytes)
 
   /** What was sent and has no answer. */
   private val sent = mutable.HashMap.empty[Entry, KinesisPut[Entry]]
@@ -166,7 +167,7 @@ private[write] final class StreamPacking(limits: Aggregator.Limits, ordered: Boo
   private def planned(): Vector[Entry] = anew match {
     case Some(waiting) if sent.isEmpty =>
       anew = None
-      aggregator = new Aggregator[Entry](if (isTrusted) shards.values else Nil, limits)
+      aggregator = new Aggregator[Entry](if (isTrusted) shards.values else Nil, maxBytes)
       // They come from several lines, which may be one now.
       waiting.sortBy(_.row.row).flatMap(packed)
     case _ => Vector.empty

@@ -8,7 +8,7 @@ import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
 
 import io.github.kinesisspark.Generators.seeds
 import io.github.kinesisspark.Histories
-import io.github.kinesisspark.aggregation.{AggregatedRecord, Aggregator, UserRecords}
+import io.github.kinesisspark.aggregation.{AggregatedRecord, UserRecords}
 import io.github.kinesisspark.config.StreamRef
 import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard}
 import io.github.kinesisspark.write.send.{Entry, RowId}
@@ -90,7 +90,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
   describe("a packer of aggregated records") {
     it("has at most one record in flight per shard, if ordered") {
       val shards = UserRecords.shards.sample.get
-      val packer = new StreamPacking(limits, ordered = true, shards)
+      val packer = new StreamPacking(maxBytes, ordered = true, shards)
       (0 until 500).foreach(n => packer.add(entry(n, 50, None)))
       packer.flush()
       val sent = packer.underWay.map(_.shard.get.id).toVector
@@ -98,7 +98,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     }
 
     it("has at most one record in flight per partition key if ordered and no shard is known") {
-      val packer = new StreamPacking(limits, ordered = true, Vector.empty)
+      val packer = new StreamPacking(maxBytes, ordered = true, Vector.empty)
       val sent   = Seq(0, 50, 100).flatMap(row => packer.add(entry(row, 50, Some(BigInt(row)))))
       sent.map(_.row.row) shouldBe Seq(0)
       packer.add(entry(1, 50, Some(0))).map(_.row.row) shouldBe Seq(1)
@@ -108,7 +108,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     it("sends rows that wait for a new plan in their order, though they waited for several shards, if ordered") {
       val halves  = Vector(HashKeyRange(0, HashKey.Last / 2), HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last))
       val shards  = halves.zipWithIndex.map { case (keys, n) => Shard(f"shardId-$n%012d", Nil, keys, closed = false) }
-      val packer  = new StreamPacking(limits, ordered = true, shards)
+      val packer  = new StreamPacking(maxBytes, ordered = true, shards)
       val hashKey = Vector(HashKey.Last, BigInt(0))
       // Of one partition key, by turns for either shard, each too large to be packed.
       val sent = (0 until 6).flatMap(n => packer.add(entry(50 * n, 1000, Some(hashKey(n % 2)))))
@@ -128,7 +128,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
       val left   = Shard("shardId-000000000000", Nil, HashKeyRange(0, HashKey.Last / 2), closed = false)
       val right  = Shard("shardId-000000000001", Nil, HashKeyRange(HashKey.Last / 2 + 1, HashKey.Last), closed = false)
       val merged = Shard("shardId-000000000002", Seq(left.id, right.id), HashKeyRange.all, closed = false)
-      val packer = new StreamPacking(limits, ordered = false, Vector(left, right))
+      val packer = new StreamPacking(maxBytes, ordered = false, Vector(left, right))
       val sent   = packer.add(entry(0, 1000, None))
       packer.relist(Vector(left, right).map(_.copy(closed = true)) :+ merged)
       packer.taken(sent.head, merged.id)
@@ -141,7 +141,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     it("counts the memory of the records that it has not sent, so that a flush adds none") {
       val one = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
       for (ordered <- Seq(false, true)) withClue(s"ordered = $ordered: ") {
-        val packer                   = new StreamPacking(Aggregator.Limits(50 << 10), ordered, Vector(one))
+        val packer                   = new StreamPacking(50 << 10, ordered, Vector(one))
         val (earlier, later)         = Vector.tabulate(40)(entry(_, 100, None)).splitAt(20)
         def dataOf(rows: Seq[Entry]) = rows.map(_.data.length.toLong).sum
         // Without the records that were sent, whose memory is counted elsewhere.
@@ -165,7 +165,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
 
     it("needs a new listing only if an answer names an unknown shard") {
       val one    = Shard("shardId-000000000000", Nil, HashKeyRange.all, closed = false)
-      val packer = new StreamPacking(limits, ordered = false, Vector(one))
+      val packer = new StreamPacking(maxBytes, ordered = false, Vector(one))
       val sent   = packer.add(entry(0, 1000, None))
       packer.knows(one.id) shouldBe true
       packer.knows("shardId-000000000001") shouldBe false
@@ -174,7 +174,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     }
   }
 
-  private val limits = Aggregator.Limits(500)
+  private val maxBytes = 500
 
   private def entry(row: Int, size: Int, hashKey: Option[BigInt]) = {
     val data = java.nio.ByteBuffer.allocate(4 + size).putInt(row).array
@@ -198,7 +198,7 @@ class StreamPackingSpec extends AnyFunSpec with Matchers with ScalaCheckProperty
     private var shards   = Vector(Shard(id(0), Nil, HashKeyRange.all, closed = false))
     private var listings = Vector.empty[Vector[Shard]]
     (0 until random.nextInt(5)).foreach(_ => split())
-    private val packing  = new StreamPacking(limits, ordered, listed)
+    private val packing  = new StreamPacking(maxBytes, ordered, listed)
     private var underWay = Vector.empty[Entry]
 
     /** Each record with the shard that took it in, in order. */

@@ -153,7 +153,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
     it("are read once and in key order if their producer plans anew after each reshard") {
       val stream        = newStream(shards = 1)
       val rows          = new Rows
-      def newAggregator = new Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 1000))
+      def newAggregator = new Aggregator[UserRecord](shardsOf(stream), maxBytes = 1000)
       var aggregator    = newAggregator
       def putAll(puts: Vector[KinesisPut[UserRecord]]): Unit =
         puts.foreach(p => put(stream, p) shouldBe p.shard.get.id)
@@ -214,7 +214,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
     it("lose no user record if a producer repeats those that readers leave out") {
       val stream   = newStream(shards = 1)
-      val outdated = new Aggregator[UserRecord](shardsOf(stream))
+      val outdated = new Aggregator[UserRecord](shardsOf(stream), maxBytes = 50 << 10)
       users("u", 100).flatMap(outdated.add) shouldBe empty
       split(stream)
       val fresh    = shardsOf(stream)
@@ -223,7 +223,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
         p.toPutAgain(fresh.find(_.id == taker).get.hashKeys)
       }
       repeated should have size 100
-      val anew = new Aggregator[UserRecord](fresh)
+      val anew = new Aggregator[UserRecord](fresh, maxBytes = 50 << 10)
       repeated.flatMap(anew.add) shouldBe empty
       anew.flush().foreach(p => put(stream, p) shouldBe p.shard.get.id)
       val rows = new Rows
@@ -267,7 +267,7 @@ final class Aggregation(override protected val mode: Mode) extends TestkitSuite 
 
   /** Puts aggregated records for the stream's shards as they are now; says how many. */
   private def putPacked(stream: TestStream, records: Seq[UserRecord]): Int = {
-    val aggregator = new Aggregator[UserRecord](shardsOf(stream), Aggregator.Limits(maxBytes = 800))
+    val aggregator = new Aggregator[UserRecord](shardsOf(stream), maxBytes = 800)
     val all        = records.flatMap(aggregator.add) ++ aggregator.flush()
     all.foreach(p => put(stream, p) shouldBe p.shard.get.id)
     all.size
