@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import bench
 import beside_sdk
 import beside_sdk_page
 import marked
@@ -28,7 +29,7 @@ def measured(name: str = "polling-16-shards", **more: object) -> dict[str, Any]:
 def test_the_newest_line_of_each_setting_is_shown_in_the_order_of_the_page(tmp_path: Path) -> None:
     lines = [measured("fan-out-cold"), measured(date="2026-01-03", commit="new"), measured()]
     for number, line in enumerate(lines):
-        beside_sdk.keep(line, tmp_path / f"{number}-beside-sdk.jsonl")
+        bench.keep(line, tmp_path / f"{number}-beside-sdk.jsonl")
     shown = [(line["name"], line["commit"]) for line in beside_sdk_page.newest(tmp_path)]
     assert shown == [("polling-16-shards", "new"), ("fan-out-cold", "abc")]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import marked
 import scale
-from beside_sdk import keep
+from bench import keep
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -11,17 +11,15 @@ Prints a line of JSON for each workload and each of both. `--results` names a fi
 
 from __future__ import annotations
 
-import argparse
 import json
 import re
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import bench
 import marked
-from beside_sdk import connector_commit, keep, machine, newest, say
 
 from kinesis_spark.local.server import server_command
 
@@ -93,27 +91,15 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measures the workloads that are wanted."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = bench.parser(__doc__)
     parser.add_argument("--spark", type=Path, required=True, help="the directory of Spark's JARs")
     parser.add_argument("--server", type=Path, required=True, help="the JAR of the local server of Kinesis")
-    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
-    parser.add_argument("--page", type=Path, help="the page whose table shows the newest lines beside that file")
-    parser.add_argument("only", nargs="?", default="", help="a part of the names of workloads")
     asked = parser.parse_args()
     for figures in measured(command(asked.spark, asked.server, asked.only)):
-        line = {
-            "name": f"{figures['workload']} of {figures['of']}",
-            **figures,
-            "commit": connector_commit(),
-            "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            "machine": machine(),
-        }
-        say(line)
-        if asked.results:
-            keep(line, asked.results)
+        bench.record({"name": f"{figures['workload']} of {figures['of']}", **figures}, asked.results)
     if asked.page:
         names = [f"{workload} of {carrier}" for workload in WORKLOADS for carrier in CARRIERS]
-        marked.put(asked.page, "kafka", table(newest(asked.results.parent.glob("*-beside-kafka.jsonl"), names)))
+        marked.put(asked.page, "kafka", table(bench.newest(asked.results.parent, "beside-kafka", names)))
 
 
 if __name__ == "__main__":

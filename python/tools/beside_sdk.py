@@ -20,12 +20,10 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import platform
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from itertools import count
@@ -33,8 +31,8 @@ from pathlib import Path
 from statistics import mean, median, stdev
 from tempfile import TemporaryDirectory
 from typing import Any
-from zipfile import ZipFile
 
+import bench
 import psutil  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession, functions
 from pyspark.sql.streaming.query import StreamingQuery
@@ -52,7 +50,6 @@ from kinesis_spark import (
     session,
     write_batch,
 )
-from kinesis_spark.jars import connector_jar
 from kinesis_spark.local.client import KinesisClient
 from kinesis_spark.local.server import server_command
 
@@ -348,7 +345,7 @@ def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle
     """The program of a query's process: a line of standard input names a query's stream, and its reading is printed."""
     spark = session_of_query("beside-sdk")
     system = spark._jvm.java.lang.System  # type: ignore[union-attr]  # noqa: SLF001
-    say({"java": f"{system.getProperty('java.vm.name')} {system.getProperty('java.version')}"})
+    bench.say({"java": f"{system.getProperty('java.vm.name')} {system.getProperty('java.version')}"})
     connection = Connection(ca_bundle=ca_bundle or None)
     for turn, line in enumerate(sys.stdin):
         stream = line.strip()
@@ -362,11 +359,11 @@ def queries(endpoint: str, kind: str, records: str, record_bytes: str, ca_bundle
                 aggregate=kind == "aggregate",
                 ordered=kind == "ordered",
             )
-            say(write_out(spark, to, int(records), int(record_bytes)))
+            bench.say(write_out(spark, to, int(records), int(record_bytes)))
         else:
             publisher = Polling() if kind == "polling" else EnhancedFanOut(f"turn-{turn}")
             options = local_source(endpoint, publisher, stream).replace(connection=connection)
-            say(catch_up(spark, options, int(records), int(record_bytes)))
+            bench.say(catch_up(spark, options, int(records), int(record_bytes)))
     spark.stop()
 
 
@@ -435,12 +432,6 @@ def write_out(spark: SparkSession, to: KinesisSinkOptions, records: int, record_
     return watch.reading(records, record_bytes)
 
 
-def say(value: object) -> None:
-    """A line of JSON."""
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
-
-
 class Query(Child):
     """The process of a query, with a JVM of its own that has a session and has read nothing yet."""
 
@@ -487,67 +478,8 @@ def measure(setting: Setting, megabytes: int, turns: int) -> dict[str, Any]:
         "form": best,
         "tried": [{**form, **reading} for form, reading in tried],
         "turns": measured,
-        "commit": connector_commit(),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
         "versions": f"{query.java}, Spark {version('spark')}, AWS SDK {version('awsSdk')}",
     }
-
-
-def machine() -> str:
-    """What all is measured on."""
-    memory = round(psutil.virtual_memory().total / 2**30)
-    return f"{psutil.cpu_count()} cores, {memory} GiB, {platform.system()} {platform.machine()}"
-
-
-def connector_commit() -> str:
-    """The commit of the connector that is measured, as its JAR has it: the tree may have moved on since."""
-    with ZipFile(connector_jar()) as jar:
-        # A long line is continued on the next one, after a space.
-        manifest = jar.read("META-INF/MANIFEST.MF").decode().replace("\r\n ", "")
-    found = re.search(r"^Implementation-Commit: ([0-9a-f]{12})[0-9a-f]*(\S*)", manifest, re.MULTILINE)
-    return "unknown" if found is None else found[1] + found[2]
-
-
-def bench_parser(about: str | None) -> argparse.ArgumentParser:
-    """The arguments of a bench that writes a page: which settings, the file of their lines, and the page."""
-    parser = argparse.ArgumentParser(description=about)
-    parser.add_argument("--results", type=Path, help="the file that keeps the lines")
-    parser.add_argument("--page", type=Path, help="the page that shows the newest lines beside that file")
-    parser.add_argument("only", nargs="?", default="", help="a part of the names of settings")
-    return parser
-
-
-def record(line: dict[str, Any], results: Path | None) -> None:
-    """Prints a line, and keeps it if there is a file for it."""
-    say(line)
-    if results:
-        keep(line, results)
-
-
-def keep(line: dict[str, Any], file: Path) -> None:
-    """Adds a line to a file, in the place of an earlier one of the same setting."""
-    before = file.read_text().splitlines() if file.exists() else []
-    others = [other for other in before if json.loads(other)["name"] != line["name"]]
-    file.write_text("\n".join([*others, json.dumps(line)]) + "\n")
-
-
-def newest(files: Iterable[Path], names: Iterable[str]) -> list[dict[str, Any]]:
-    """The newest line of each setting that files keep, in the order of the names."""
-    lines = [json.loads(line) for file in files for line in file.read_text().splitlines()]
-    of = {line["name"]: line for line in sorted(lines, key=lambda line: str(line["date"]))}
-    return [of[name] for name in names if name in of]
-
-
-def stamp(lines: Sequence[dict[str, Any]], command: str) -> str:
-    """Where the figures of a page are from.
-
-    Args:
-        lines: at least one. Settings may have been measured one by one, at several commits.
-        command: of make.
-    """
-    commits = dict.fromkeys(f"{line['commit']}, {line['date'][:10]}" for line in lines)
-    return f"{'; '.join(commits)}; `make {command}`, {lines[0]['machine']}."
 
 
 def main() -> None:
@@ -568,7 +500,7 @@ def main() -> None:
             line = measure(
                 setting, asked.megabytes or setting.megabytes, asked.turns or (COLD_TURNS if setting.cold else TURNS)
             )
-            record(line, asked.results)
+            bench.record(line, asked.results)
 
 
 if __name__ == "__main__":

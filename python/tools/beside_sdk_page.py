@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import beside_sdk
+import bench
 import marked
 import picture
 from beside_sdk import SETTINGS, SINKS, Setting
@@ -40,7 +40,7 @@ BY_NAME = {setting.name: setting for setting in SETTINGS}
 
 def newest(results: Path) -> list[Line]:
     """The newest line of each setting, in the order of the page."""
-    return beside_sdk.newest(results.glob("*-beside-sdk.jsonl"), BY_NAME)
+    return bench.newest(results, "beside-sdk", BY_NAME)
 
 
 def called(line: Line) -> str:

@@ -13,7 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import Child, local_source, say
+from bench import say
+from beside_sdk import Child, local_source
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 

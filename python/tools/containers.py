@@ -20,9 +20,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import bench
 import marked
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import Setting, bench_parser, connector_commit, filled, machine, newest, record, stamp
+from beside_sdk import Setting, filled
 from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb
 
 HEAP_MB, OVERHEAD_MB = 1024, 384
@@ -118,13 +119,9 @@ def measure(of: Container) -> dict[str, Any]:
     finally:
         group.remove()
     return {
-        "name": of.name,
         **asdict(of),
         "heap_mb": HEAP_MB,
         **found,
-        "commit": connector_commit(),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
     }
 
 
@@ -163,20 +160,18 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
             "**yes**" if line["killed"] else "**its heap**" if line["lost"] else "no",
         ]
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + f"\n\n{stamp(lines, 'bench-containers')}"
+    return "\n".join(rows) + f"\n\n{bench.stamp(lines, 'bench-containers')}"
 
 
 def shown(results: Path) -> list[dict[str, Any]]:
     """The newest line of each setting, in the order of the page."""
-    return newest(results.glob("*-containers.jsonl"), [of.name for of in CONTAINERS])
+    return bench.newest(results, "containers", [of.name for of in CONTAINERS])
 
 
 def main() -> None:
     """Measures the settings that are wanted, and writes the page."""
-    asked = bench_parser(__doc__).parse_args()
-    for of in CONTAINERS:
-        if asked.only in of.name:
-            record(measure(of), asked.results)
+    asked = bench.parser(__doc__).parse_args()
+    bench.run(CONTAINERS, measure, asked)
     if asked.page:
         marked.put(asked.page, "containers", table(shown(asked.results.parent)))
 

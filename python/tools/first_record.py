@@ -23,22 +23,16 @@ from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import bench
 import marked
 from beside_sdk import (
     STREAM,
     Child,
     Progress,
-    bench_parser,
-    connector_commit,
     local_source,
-    machine,
-    newest,
-    record,
     rounded,
-    say,
     served,
     session_of_query,
-    stamp,
 )
 from pyspark.sql import DataFrame, SparkSession
 
@@ -65,7 +59,7 @@ def queries(case: str, endpoint: str) -> None:
     """The program of a process: a line for each query that is started, one after the other."""
     spark = session_of_query("first-record")
     for query in range(QUERIES):
-        say({"s": started(spark, case, endpoint, consumer=f"query-{query}")})
+        bench.say({"s": started(spark, case, endpoint, consumer=f"query-{query}")})
     spark.stop()
 
 
@@ -101,12 +95,8 @@ def measure(case: Case) -> dict[str, Any]:
             query.end()
             print(case.name, seconds[-1], file=sys.stderr)
     return {
-        "name": case.name,
         "first_of_jvm_s": spread([of[0] for of in seconds]),
         "later_s": spread([each for of in seconds for each in of[1:]]),
-        "commit": connector_commit(),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
     }
 
 
@@ -131,7 +121,7 @@ def table(lines: list[dict[str, Any]]) -> str:
     for line in lines:
         cells = [line["name"], in_words(line["first_of_jvm_s"]), verdict(line, goals), in_words(line["later_s"])]
         rows.append(f"| {' | '.join(cells)} |")
-    return "\n".join(rows) + f"\n\n{stamp(lines, 'bench-first-record')}"
+    return "\n".join(rows) + f"\n\n{bench.stamp(lines, 'bench-first-record')}"
 
 
 def in_words(seconds: list[float]) -> str:
@@ -150,17 +140,15 @@ def verdict(line: dict[str, Any], goals: dict[str, float | None]) -> str:
 
 def main() -> None:
     """Measures the ways of reading that are wanted."""
-    parser = bench_parser(__doc__)
+    parser = bench.parser(__doc__)
     parser.add_argument("--query", nargs=2, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.query:
         queries(*asked.query)
         return
-    for case in CASES:
-        if asked.only in case.name:
-            record(measure(case), asked.results)
+    bench.run(CASES, measure, asked)
     if asked.page:
-        kept = newest(asked.results.parent.glob("*-first-record.jsonl"), [case.name for case in CASES])
+        kept = bench.newest(asked.results.parent, "first-record", [case.name for case in CASES])
         marked.put(asked.page, "first-record", table(kept))
 
 

@@ -24,6 +24,7 @@ from tempfile import TemporaryDirectory
 
 import marked
 import psutil  # type: ignore[import-untyped]
+from bench import say
 from beside_sdk import local_source
 from pyspark.sql import DataFrame, SparkSession
 from versions import commit
@@ -90,12 +91,6 @@ def query(endpoint: str, publisher: str, master: str, directory: str) -> None:
             raise RuntimeError(str(started.exception()))
     started.stop()
     spark.stop()
-
-
-def say(value: object) -> None:
-    """A line of JSON."""
-    sys.stdout.write(json.dumps(value) + "\n")
-    sys.stdout.flush()
 
 
 class Query:

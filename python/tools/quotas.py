@@ -18,7 +18,6 @@ import argparse
 import os
 import socket
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import bench
 import marked
 from beside_sdk import (
     STREAM,
@@ -35,18 +35,11 @@ from beside_sdk import (
     Server,
     Setting,
     bare,
-    bench_parser,
     catch_up,
-    connector_commit,
     local_source,
-    machine,
-    newest,
-    record,
     rounded,
-    say,
     served,
     session_of_query,
-    stamp,
 )
 
 from kinesis_spark import EnhancedFanOut, Polling
@@ -96,10 +89,10 @@ CASES = [
 def query(endpoint: str, kind: str, calls: str, records: str, hosts: str) -> None:
     """The program of a query's process: it reads once for each line of standard input, and prints the reading."""
     spark = session_of_query("quotas", {"spark.driver.extraJavaOptions": f"-Djdk.net.hosts.file={hosts}"})
-    say({"ready": True})
+    bench.say({"ready": True})
     for _ in sys.stdin:
         publisher = Polling(int(calls)) if kind == "polling" else EnhancedFanOut(f"query-{os.getpid()}")
-        say(catch_up(spark, local_source(endpoint, publisher), int(records), RECORD_BYTES))
+        bench.say(catch_up(spark, local_source(endpoint, publisher), int(records), RECORD_BYTES))
     spark.stop()
 
 
@@ -160,9 +153,6 @@ def measure(case: Case, server: Server, endpoint: str, records: int, hosts: str)
         "queries": readings,
         "beside": other,
         "beside_share": rounded(other["mb"] * 1e6 / other["s"] / (case.shards * BYTES_OF_SHARD)) if other else 0.0,
-        "commit": connector_commit(),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
     }
 
 
@@ -183,12 +173,12 @@ def table(lines: Sequence[dict[str, Any]]) -> str:
             f"| {line['name']} | {share} | {verdict} | {own['refused']:g} "
             f"| {own['cpu_s_per_gb']:g} | {others[0] or ''} |"
         )
-    return "\n".join(rows) + f"\n\n{stamp(lines, 'bench-quotas')}"
+    return "\n".join(rows) + f"\n\n{bench.stamp(lines, 'bench-quotas')}"
 
 
 def main() -> None:
     """Measures the settings that are wanted."""
-    parser = bench_parser(__doc__)
+    parser = bench.parser(__doc__)
     parser.add_argument("--query", nargs=5, help=argparse.SUPPRESS)
     parser.add_argument("--seconds", type=int, default=SECONDS, help="that a backlog takes as fast as shards allow")
     asked = parser.parse_args()
@@ -204,9 +194,9 @@ def main() -> None:
             with filled(shards, records, has_quotas=has_quotas) as (server, endpoint):
                 for case in cases:
                     if (case.shards, case.has_quotas) == (shards, has_quotas):
-                        record(measure(case, server, endpoint, records, str(hosts)), asked.results)
+                        bench.record(measure(case, server, endpoint, records, str(hosts)), asked.results)
     if asked.page:
-        kept = newest(asked.results.parent.glob("*-quotas.jsonl"), [case.name for case in CASES])
+        kept = bench.newest(asked.results.parent, "quotas", [case.name for case in CASES])
         marked.put(asked.page, "quotas", table(kept))
 
 

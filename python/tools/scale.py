@@ -24,10 +24,11 @@ from statistics import mean
 from threading import Event, Thread
 from typing import Any
 
+import bench
 import marked
 import picture
 import psutil  # type: ignore[import-untyped]
-from beside_sdk import STREAM, bench_parser, connector_commit, machine, newest, record, rounded, served, stamp
+from beside_sdk import STREAM, rounded, served
 from cluster_query import CALLED, ClusterQuery, Executors, buffers_mb, jcmd
 from matplotlib.figure import Figure
 from picture import BLUE, RED
@@ -195,14 +196,7 @@ def measure(of: Scale) -> dict[str, Any]:
             batches = query.batches()
         found = {"first_s": first_s, **idle, **busy, **batches, **memory(query)}
         query.end()
-    return {
-        "name": of.name,
-        **asdict(of),
-        **found,
-        "commit": connector_commit(),
-        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "machine": machine(),
-    }
+    return {**asdict(of), **found}
 
 
 Column = tuple[str, Callable[[dict[str, Any]], object]]
@@ -279,7 +273,7 @@ def alone(kind: str, lines: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def shown(results: Path) -> list[dict[str, Any]]:
     """The newest line of each setting, in the order of the page."""
-    return newest(results.glob("*-scale.jsonl"), [scale.name for scale in SCALES])
+    return bench.newest(results, "scale", [scale.name for scale in SCALES])
 
 
 def sections(lines: Sequence[dict[str, Any]]) -> dict[str, str]:
@@ -288,7 +282,7 @@ def sections(lines: Sequence[dict[str, Any]]) -> dict[str, str]:
         "idle": table(WHICH + IDLE, lines),
         "busy": table(WHICH + BUSY, lines),
         "memory": table(WHICH + MEMORY, lines),
-        "growth": f"{growth(lines)}\n\n{stamp(lines, 'bench-scale')}",
+        "growth": f"{growth(lines)}\n\n{bench.stamp(lines, 'bench-scale')}",
     }
 
 
@@ -315,10 +309,8 @@ def drawn(lines: Sequence[dict[str, Any]]) -> Figure:
 
 def main() -> None:
     """Measures the settings that are wanted, and writes the page."""
-    asked = bench_parser(__doc__).parse_args()
-    for scale in SCALES:
-        if asked.only in scale.name:
-            record(measure(scale), asked.results)
+    asked = bench.parser(__doc__).parse_args()
+    bench.run(SCALES, measure, asked)
     if asked.page:
         lines = shown(asked.results.parent)
         for name, text in sections(lines).items():
