@@ -14,7 +14,6 @@ object StreamPositionsJson {
 
   def latest(options: util.Map[String, String]): String = json(StreamPositions.latest(options.asScala.toMap))
 
-  /** @param epochMillis in ms since 1970 */
   def at(options: util.Map[String, String], epochMillis: Long): String =
     json(StreamPositions.at(options.asScala.toMap, Instant.ofEpochMilli(epochMillis)))
 
@@ -33,7 +32,6 @@ object StreamPositionsJson {
     StreamPositions.before(if (start.isEmpty) KinesisOffset.initial else OffsetJson.read(start), OffsetJson.read(end))
   )
 
-  /** @return the positions */
   def save(spark: SparkSession, positions: String, path: String): String = {
     new PositionFile(path, SessionHadoop.of(spark)).write(positions)
     positions

@@ -44,7 +44,6 @@ final class Aggregator[R <: Packable](shards: Iterable[Shard], maxBytes: Int) {
     }
   }
 
-  /** Puts whatever waits. */
   def flush(): Vector[KinesisPut[R]] = {
     val puts  = Vector.newBuilder[KinesisPut[R]]
     var place = 0

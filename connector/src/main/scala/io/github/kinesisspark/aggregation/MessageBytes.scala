@@ -12,7 +12,6 @@ private[aggregation] final class MessageBytes {
 
   def length: Int = end
 
-  /** Makes room for so many bytes. */
   def ensure(more: Int): Unit =
     if (end + more > bytes.length)
       bytes = util.Arrays.copyOf(bytes, (end + more).max((2L * bytes.length).min(MessageBytes.Longest).toInt))

@@ -95,7 +95,6 @@ private[kinesisspark] final class ConsumerDirectory(
     ): Unit
   }
 
-  /** All consumers of the stream. */
   def list(stream: StreamArn): Vector[StreamConsumer] = {
     def page(token: Option[String]): (Vector[StreamConsumer], Option[String]) = {
       val request = ListStreamConsumersRequest

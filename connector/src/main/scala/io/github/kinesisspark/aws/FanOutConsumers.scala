@@ -113,7 +113,6 @@ final class FanOutConsumers private (
     forget(stream)
   }
 
-  /** The calls so far, for metrics. */
   def calls: ConsumerCalls = meter.calls
 
   /** Releases its clients and claims; deregisters nothing. */
@@ -287,7 +286,6 @@ object ConsumerCalls {
   val none: ConsumerCalls = ConsumerCalls(Map.empty, 0, 0)
 }
 
-/** Logs and counts the calls. */
 private[aws] final class ConsumerMeter extends CallObserver {
   private val log   = LoggerFactory.getLogger(classOf[ConsumerMeter])
   private val count = new AtomicReference(ConsumerCalls.none)

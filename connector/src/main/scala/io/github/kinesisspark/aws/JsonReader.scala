@@ -100,14 +100,12 @@ private[kinesisspark] abstract class JsonReader(json: ByteBuffer) {
   /** After a member. */
   protected final def isNextMember(): Boolean = goesOn('}')
 
-  /** Of a member. */
   protected final def readName(): Unit = {
     readText()
     expect(':')
     skipSpace()
   }
 
-  /** Text without escapes. */
   protected final def readText(): Unit = check(readPlainText(), "text without escapes")
 
   /** @return the array that has the text, which may be written with escapes, or null if null is there */

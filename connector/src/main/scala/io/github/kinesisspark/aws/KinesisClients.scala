@@ -77,7 +77,6 @@ object KinesisClients {
   /** How long a client without leases stays open: micro-batches take leases again and again. */
   val IdleTime: FiniteDuration = 60.seconds
 
-  /** Those of this JVM. */
   lazy val ofJvm: KinesisClients = {
     implicit val runtime: Runtime = Runtime.ofJvm
     val threads                   = runtime.workers.growing("kinesis-credentials")

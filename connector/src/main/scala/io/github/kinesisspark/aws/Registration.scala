@@ -97,7 +97,6 @@ private[aws] final case class Registration(
 
 private[aws] object Registration {
 
-  /** The state to reach. */
   sealed trait Goal
   object Goal {
 

@@ -50,7 +50,6 @@ private[aws] final case class ServiceClient(
 
 private[aws] object ServiceClient {
 
-  /** @param caller who calls */
   def apply(
       region: String,
       connection: ConnectionOptions,

@@ -27,7 +27,6 @@ import io.github.kinesisspark.position.{HashKey, HashKeyRange, Shard, StreamArn}
   */
 final case class StreamDescription(arn: StreamArn, createdMillis: Long, retentionHours: Int)
 
-/** Which shards are asked for. */
 sealed trait ShardFilter extends Product with Serializable
 
 object ShardFilter {

@@ -96,7 +96,6 @@ object ConsumerChoice {
   final case class Given(arn: ConsumerArn) extends ConsumerChoice
 }
 
-/** When a consumer is registered. */
 sealed trait RegistrationTime extends Product with Serializable
 
 object RegistrationTime {

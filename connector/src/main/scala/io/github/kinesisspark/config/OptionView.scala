@@ -14,7 +14,6 @@ private[config] final class OptionView(settings: Map[String, Setting], problems:
   /** As the user wrote it. */
   def key(option: Opt[?]): String = settings.get(option.name).fold(option.name)(_.key)
 
-  /** Its value. */
   def apply[A](option: Opt[A]): A = settings.get(option.name) match {
     case None                     => option.absent
     case Some(Setting(key, text)) =>
@@ -32,7 +31,6 @@ private[config] final class OptionView(settings: Map[String, Setting], problems:
 
 private[config] object OptionView {
 
-  /** No option is given. */
   def empty: OptionView = new OptionView(Map.empty, ListBuffer.empty)
 
   /** A wrong value as an error may show it: never whole pages, and no password before the host of a URL, whatever is wrong with that. */

@@ -18,7 +18,6 @@ final class Runtime(val clock: Clock, val waits: Waits, val ids: Ids, val worker
 
 object Runtime {
 
-  /** That of this JVM. */
   val ofJvm: Runtime = {
     val clock = JvmClock
     new Runtime(clock, new JvmWaits(clock), JvmIds, new JvmWorkers)

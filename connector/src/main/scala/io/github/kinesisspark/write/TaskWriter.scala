@@ -71,7 +71,6 @@ private[write] final class TaskWriter(
   /** Sends what could not be sent before. */
   private var woken = Option.empty[Timed]
 
-  /** The number of the next row. */
   private var nextRow = 0L
 
   /** Rows before this one have waited for `linger`. One that comes back from a call, or had to wait for another of its key, is sent at once. One that is packed

@@ -38,7 +38,6 @@ private[write] final class WriterRuntime(val clients: KinesisClients) {
 
 private[write] object WriterRuntime {
 
-  /** That of this JVM. */
   lazy val ofJvm: WriterRuntime = new WriterRuntime(KinesisClients.ofJvm)
 
   private val Glance = 100.millis

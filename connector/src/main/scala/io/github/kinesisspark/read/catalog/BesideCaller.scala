@@ -26,6 +26,5 @@ private final class BesideCaller(name: String)(implicit runtime: Runtime) {
     }
   }
 
-  /** Waits until it is idle. */
   def await(atMost: FiniteDuration): Unit = synchronized(runtime.waits.until(this, atMost)(isIdle)): Unit
 }

@@ -40,7 +40,6 @@ private[reader] trait RecordMembers {
   /** Whether the text that was read last is this name. */
   protected def isText(name: Array[Byte]): Boolean
 
-  /** The member that it names. */
   protected final def memberOfText(): Int =
     if (isText(Names.Data)) Members.Data
     else if (isText(Names.SequenceNumber)) Members.Number

@@ -215,7 +215,6 @@ object MemoryBudget {
 
     def capacity: Long = budget.capacity
 
-    /** What one reader may hold. */
     def share: Long = budget.share
 
     /** There is no room to keep the memory of a largest answer free for each source. */

@@ -22,5 +22,4 @@ final case class ReaderConfig(
     hasRead: Boolean = false
 )
 
-/** How a stream is reached. */
 final case class StreamAccess(client: ClientOptions, region: String)

@@ -43,7 +43,6 @@ final case class ReadOrder(
 
 object ReadOrder {
 
-  /** How readers read. */
   final case class ReadSettings(config: ReaderConfig, publisher: ResolvedPublisher)
 
   /** @param position from where the next batch starts

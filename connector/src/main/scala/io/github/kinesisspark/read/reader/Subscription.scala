@@ -202,7 +202,6 @@ object Subscription {
     final case class GiveUp(failure: Failure)                   extends Command
   }
 
-  /** Why the reader fails. */
   sealed trait Failure
   object Failure {
 

@@ -21,7 +21,6 @@ final case class RowFilter(
     shards: Option[Set[String]]
 ) {
 
-  /** What passes both. */
   def and(other: RowFilter): RowFilter = RowFilter(
     (from ++ other.from).maxOption,
     (until ++ other.until).minOption,

@@ -2,7 +2,6 @@ package io.github.kinesisspark.write.send
 
 import io.github.kinesisspark.aws.Fault
 
-/** The result of a call. */
 sealed trait CallAnswer
 
 object CallAnswer {

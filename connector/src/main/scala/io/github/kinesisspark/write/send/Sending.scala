@@ -319,7 +319,6 @@ object Sending {
   )
 }
 
-/** Why a task fails. */
 sealed trait SendFailure
 
 object SendFailure {
