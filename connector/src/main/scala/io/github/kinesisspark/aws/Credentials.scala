@@ -13,15 +13,11 @@ import software.amazon.awssdk.profiles.ProfileFile
 import scala.jdk.CollectionConverters._
 import scala.jdk.OptionConverters._
 
-/** Makes the credentials provider that the options ask for, and owns what it holds open. [[CredentialsCache]] calls it. */
-private[aws] final class Credentials(val provider: AwsCredentialsProvider, held: Seq[AutoCloseable])
-    extends AutoCloseable {
-
-  /** Closes the outermost first, and the others also where one throws. */
-  override def close(): Unit = Closing.all(held: _*)
-}
-
+/** Makes the credentials provider that the options ask for. [[CredentialsCache]] calls it. */
 private[aws] object Credentials {
+
+  /** A provider that closes what it holds open. */
+  type Provider = AwsCredentialsProvider & AutoCloseable
 
   /** Calls no service: a wrong role or missing keys show at the first call. The constructor of a class of the user's may take any time.
     *
@@ -35,12 +31,12 @@ private[aws] object Credentials {
       region: String,
       connection: ConnectionOptions = ConnectionOptions.Default,
       endpoint: Option[URI] = None
-  ): Credentials = options match {
-    case DefaultChain     => owned(environmentsRole(region, connection).getOrElse(chain(region, connection)))
-    case Profile(name)    => owned(new ProfileCredentials(Some(name), region, connection))
-    case keys: StaticKeys => new Credentials(ofKeys(keys), Nil)
+  ): Provider = options match {
+    case DefaultChain     => environmentsRole(region, connection).getOrElse(chain(region, connection))
+    case Profile(name)    => new ProfileCredentials(Some(name), region, connection)
+    case keys: StaticKeys => ofKeys(keys)
     case ProviderClass(name, parameters) =>
-      owned(UserCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint))
+      UserCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint)
     case WebIdentity(_)                                          => anonymous
     case AssumeRole(base, role, externalId, session, properties) =>
       val caller = Credentials(base, region, connection, endpoint)
@@ -48,11 +44,11 @@ private[aws] object Credentials {
         case WebIdentity(file) => RoleCredentials.OfWebIdentity(role, session, file, properties.duration)
         case _                 => RoleCredentials.OfRole(role, session, externalId, properties)
       }
-      val assumed = Closing.unlessMade(caller.close()) {
-        val sts = RoleCredentials.sts(region, connection, caller.provider)
-        RoleCredentials(asked, Regions.profileOf(base).fold(sts)(sts.withProfile(ProfileFile.defaultProfileFile(), _)))
+      Closing.unlessMade(caller.close()) {
+        val sts  = RoleCredentials.sts(region, connection, caller)
+        val made = Regions.profileOf(base).fold(sts)(sts.withProfile(ProfileFile.defaultProfileFile(), _))
+        RoleCredentials(asked, made, caller)
       }
-      new Credentials(assumed, Seq(assumed, caller))
   }
 
   /** What the credentials are, for errors. */
@@ -68,7 +64,7 @@ private[aws] object Credentials {
   /** The SDK's default chain, except that profiles of a login or a role get their credentials through this connection. A chain takes the next provider
     * where one fails, and stays with the first that gives keys: the machine's role must not be among them where the environment names another source.
     */
-  private def chain(region: String, connection: ConnectionOptions) = AwsCredentialsProviderChain
+  private def chain(region: String, connection: ConnectionOptions): Provider = AwsCredentialsProviderChain
     .builder()
     .reuseLastProviderEnabled(true)
     .credentialsProviders(
@@ -86,7 +82,7 @@ private[aws] object Credentials {
     Seq(AWS_CONTAINER_CREDENTIALS_RELATIVE_URI, AWS_CONTAINER_CREDENTIALS_FULL_URI).exists(valueOf(_).isDefined)
 
   /** The role that AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE name, as in pods of EKS. Access keys come before it, as in the SDK's chain. */
-  private def environmentsRole(region: String, connection: ConnectionOptions): Option[RenewedCredentials] =
+  private def environmentsRole(region: String, connection: ConnectionOptions): Option[Provider] =
     for {
       role <- valueOf(AWS_ROLE_ARN)
       file <- valueOf(AWS_WEB_IDENTITY_TOKEN_FILE)
@@ -95,27 +91,31 @@ private[aws] object Credentials {
       val name = valueOf(AWS_ROLE_SESSION_NAME).getOrElse(RoleSession.DefaultName)
       RoleCredentials(
         RoleCredentials.OfWebIdentity(role, name, file, None),
-        RoleCredentials.sts(region, connection, AnonymousCredentialsProvider.create())
+        RoleCredentials.sts(region, connection, anonymous),
+        anonymous
       )
     }
 
   /** Templates leave settings blank. */
   private def valueOf(setting: SdkSystemSetting) = setting.getStringValue.toScala.filter(_.nonEmpty)
 
-  private def anonymous = new Credentials(AnonymousCredentialsProvider.create(), Nil)
-
-  private def owned(provider: AwsCredentialsProvider & AutoCloseable): Credentials =
-    new Credentials(provider, Seq(provider))
+  def anonymous: Provider = new Unheld(() => AnonymousCredentialsProvider.create().resolveCredentials())
 
   /** Aliases are looked up at the first call, because that may read a file system, and once, because they aren't renewed. */
-  private def ofKeys(keys: StaticKeys): AwsCredentialsProvider = {
-    lazy val credentials = {
+  private def ofKeys(keys: StaticKeys): Provider = {
+    lazy val credentials: AwsCredentials = {
       val (id, secret) = (HadoopSettings.valueOf(keys.accessKeyId), HadoopSettings.valueOf(keys.secretAccessKey))
       keys.sessionToken.map(HadoopSettings.valueOf) match {
         case Some(token) => AwsSessionCredentials.create(id, secret, token)
         case None        => AwsBasicCredentials.create(id, secret)
       }
     }
-    () => credentials
+    new Unheld(() => credentials)
+  }
+
+  /** Holds nothing open. */
+  private[aws] final class Unheld(resolve: () => AwsCredentials) extends AwsCredentialsProvider with AutoCloseable {
+    override def resolveCredentials(): AwsCredentials = resolve()
+    override def close(): Unit                        = ()
   }
 }

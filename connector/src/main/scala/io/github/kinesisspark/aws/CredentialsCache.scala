@@ -30,7 +30,7 @@ import io.github.kinesisspark.runtime.{Runtime, SessionClasses}
   */
 private[aws] final class CredentialsCache(
     what: String,
-    make: () => Credentials,
+    make: () => Credentials.Provider,
     threads: Executor,
     patience: FiniteDuration
 )(implicit runtime: Runtime)
@@ -112,11 +112,11 @@ private[aws] final class CredentialsCache(
     source = newSource()
   }
 
-  private def newSource() = new MadeOnce(make)(_.close())
+  private def newSource() = new MadeOnce(make)
 
   private def resolve(resolution: Resolution): Unit = {
     val result =
-      try Right(classes.in(resolution.source.get().provider.resolveCredentials()))
+      try Right(classes.in(resolution.source.get().resolveCredentials()))
       catch {
         case e: Exception => Left(NoCredentials.of(what, e))
         case e: Throwable => Left(e)
@@ -183,7 +183,7 @@ private[aws] object CredentialsCache {
     patience
   )
 
-  private final class Resolution(val source: MadeOnce[Credentials], val startedAt: Long) {
+  private final class Resolution(val source: MadeOnce[Credentials.Provider], val startedAt: Long) {
     val answer = new Answer
   }
 

@@ -1,7 +1,7 @@
 package io.github.kinesisspark.aws
 
 /** What its first use makes. One thread at a time asks for it; another one may close it meanwhile, also before it is made. */
-private[aws] final class MadeOnce[A](make: () => A)(release: A => Unit) extends AutoCloseable {
+private[aws] final class MadeOnce[A <: AutoCloseable](make: () => A) extends AutoCloseable {
   private var made   = Option.empty[A]
   private var closed = false
 
@@ -12,7 +12,7 @@ private[aws] final class MadeOnce[A](make: () => A)(release: A => Unit) extends 
       closed = true
       made
     }
-    open.foreach(release)
+    open.foreach(_.close())
   }
 
   private def kept(own: A): A = {
@@ -20,7 +20,7 @@ private[aws] final class MadeOnce[A](make: () => A)(release: A => Unit) extends 
       made = Some(own)
       closed
     }
-    if (isLate) release(own)
+    if (isLate) own.close()
     own
   }
 }

@@ -18,49 +18,45 @@ private[aws] final class ProfileCredentials(named: Option[String], region: Strin
     with AutoCloseable {
   import ProfileCredentials._
 
-  /** What is asked, then what that asks itself. */
-  private val made = new MadeOnce(() => make())(all => Closing.all(all: _*))
+  private val made = new MadeOnce(() => make())
 
-  override def resolveCredentials(): AwsCredentials = made.get().head.resolveCredentials()
+  override def resolveCredentials(): AwsCredentials = made.get().resolveCredentials()
 
   override def close(): Unit = made.close()
 
-  private def make(): Seq[Owned] = {
+  private def make(): Credentials.Provider = {
     val name = named.getOrElse(ProfileFileSystemSetting.AWS_PROFILE.getStringValueOrThrow)
     val file = ProfileFile.defaultProfileFile()
     of(file, ProfileSource.of(file, name))
   }
 
-  private def of(file: ProfileFile, source: ProfileSource): Seq[Owned] = {
+  private def of(file: ProfileFile, source: ProfileSource): Credentials.Provider = {
     def logins = new LoginCredentials(file, region, connection)
     source match {
-      case OfSdk(name)    => Seq(ProfileCredentialsProvider.create(name))
-      case sso: Sso       => Seq(logins.of(sso))
-      case signIn: SignIn => Seq(logins.of(signIn))
+      case OfSdk(name)    => ProfileCredentialsProvider.create(name)
+      case sso: Sso       => logins.of(sso)
+      case signIn: SignIn => logins.of(signIn)
       case role: Role     => of(file, role)
     }
   }
 
-  private def of(file: ProfileFile, role: Role): Seq[Owned] = {
-    val session          = role.sessionName.getOrElse(RoleSession.DefaultName)
-    val (asked, callers) = role.by match {
+  private def of(file: ProfileFile, role: Role): Credentials.Provider = {
+    val session         = role.sessionName.getOrElse(RoleSession.DefaultName)
+    val (asked, caller) = role.by match {
       case OtherProfile(source, externalId) => ofRole(role, session, externalId)            -> of(file, source)
-      case Machine(has, externalId)         => ofRole(role, session, externalId)            -> Seq(ofMachine(has))
-      case TokenFile(path)                  => OfWebIdentity(role.arn, session, path, None) -> Nil
+      case Machine(has, externalId)         => ofRole(role, session, externalId)            -> ofMachine(has)
+      case TokenFile(path)                  => OfWebIdentity(role.arn, session, path, None) -> Credentials.anonymous
     }
-    val caller = callers.headOption.getOrElse(AnonymousCredentialsProvider.create())
-    val sts    = RoleCredentials.sts(role.region.getOrElse(region), connection, caller).withProfile(file, role.name)
-    Closing.unlessMade(callers.foreach(_.close()))(RoleCredentials(asked, sts) +: callers)
+    val sts = RoleCredentials.sts(role.region.getOrElse(region), connection, caller).withProfile(file, role.name)
+    Closing.unlessMade(caller.close())(RoleCredentials(asked, sts, caller))
   }
 }
 
 private[aws] object ProfileCredentials {
-  private type Owned = AwsCredentialsProvider & AutoCloseable
-
   private def ofRole(role: Role, session: String, externalId: Option[String]) =
     OfRole(role.arn, session, externalId, RoleSession.Plain)
 
-  private def ofMachine(has: MachineCredentials): Owned = has match {
+  private def ofMachine(has: MachineCredentials): Credentials.Provider = has match {
     case Environment =>
       AwsCredentialsProviderChain
         .builder()

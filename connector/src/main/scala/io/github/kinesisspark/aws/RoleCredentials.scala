@@ -14,6 +14,7 @@ import software.amazon.awssdk.services.sts.model.{Credentials => RoleKeys}
 
 import io.github.kinesisspark.aws.ServiceClient.waited
 import io.github.kinesisspark.config.{ConnectionOptions, RoleSession}
+import io.github.kinesisspark.runtime.Closing
 
 /** A role's credentials, by STS. */
 private[aws] object RoleCredentials {
@@ -72,15 +73,17 @@ private[aws] object RoleCredentials {
   def sts(region: String, connection: ConnectionOptions, caller: AwsCredentialsProvider): ServiceClient =
     ServiceClient(connection.sts.region.getOrElse(region), connection, caller, connection.sts.endpoint)
 
-  /** @throws KinesisException `KINESIS_CA_BUNDLE` */
-  def apply(asked: Asked, sts: ServiceClient): RenewedCredentials = {
+  /** @param caller which `sts` calls by, closed with the credentials
+    * @throws KinesisException `KINESIS_CA_BUNDLE`
+    */
+  def apply(asked: Asked, sts: ServiceClient, caller: AutoCloseable): RenewedCredentials = {
     val client   = sts.make[StsAsyncClientBuilder, StsAsyncClient](asked.call, StsAsyncClient.builder())
     val duration = asked.duration.getOrElse(DefaultDuration)
     new RenewedCredentials(
       s"role ${asked.role}",
       asked.call,
       () => keysOf(waited(asked.of(client))),
-      client,
+      () => Closing.all(client, caller),
       Some(duration)
     )
   }

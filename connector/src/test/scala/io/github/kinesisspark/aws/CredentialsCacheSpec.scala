@@ -31,18 +31,22 @@ class CredentialsCacheSpec extends AnyFunSpec with Matchers {
     var providers, closed          = 0
     val made: mutable.Buffer[Call] = mutable.Buffer.empty
 
-    private val provider: AwsCredentialsProvider = () => {
-      resolved += 1
-      script()
-      val keys = AwsSessionCredentials.builder().accessKeyId(s"key-$resolved").secretAccessKey("s").sessionToken("t")
-      expires.foreach(keys.expirationTime(_))
-      keys.build(): AwsCredentials
+    private final class Provider extends AwsCredentialsProvider with AutoCloseable {
+      override def resolveCredentials(): AwsCredentials = {
+        resolved += 1
+        script()
+        val keys = AwsSessionCredentials.builder().accessKeyId(s"key-$resolved").secretAccessKey("s").sessionToken("t")
+        expires.foreach(keys.expirationTime(_))
+        keys.build()
+      }
+
+      override def close(): Unit = closed += 1
     }
 
-    private def make(): Credentials = {
+    private def make(): Credentials.Provider = {
       whileMade()
       providers += 1
-      new Credentials(provider, Seq(() => closed += 1))
+      new Provider
     }
 
     val cache = new CredentialsCache("profile 'dev'", () => make(), resolutions.enqueue(_): Unit, patience)

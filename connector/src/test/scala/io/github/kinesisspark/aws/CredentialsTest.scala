@@ -32,7 +32,7 @@ class CredentialsTest extends AnyFunSuite {
 
   private def resolve(options: CredentialsOptions): AwsCredentials = {
     val credentials = Credentials(options, "eu-west-1")
-    try credentials.provider.resolveCredentials()
+    try credentials.resolveCredentials()
     finally credentials.close()
   }
 
@@ -92,9 +92,9 @@ class CredentialsTest extends AnyFunSuite {
       ) {
         withSts(DefaultChain, index => if (index == 0) roleRefused else assumedByToken("pod-id", later)) {
           (credentials, sts) =>
-            val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+            val fault = FaultClassifier.classify(intercept[Exception](credentials.resolveCredentials()))
             assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED")
-            assertKeys(credentials.provider.resolveCredentials(), "pod-id", "role-secret", Some("role-token"))
+            assertKeys(credentials.resolveCredentials(), "pod-id", "role-secret", Some("role-token"))
             assert(sts.requests.forall(_.body.contains("role%2Fpod")))
         }
       }
@@ -150,7 +150,7 @@ class CredentialsTest extends AnyFunSuite {
     val endpoint    = Some(new URI("http://localhost:1"))
     val credentials =
       Credentials(ProviderClass(classOf[HadoopProvider].getName), "eu-west-1", ConnectionOptions.Default, endpoint)
-    assert(credentials.provider.resolveCredentials().accessKeyId == "http://localhost:1 true")
+    assert(credentials.resolveCredentials().accessKeyId == "http://localhost:1 true")
     val refused = intercept[KinesisException](resolve(ProviderClass(classOf[Version1Provider].getName, parameters)))
     assert(refused.getMessage.contains("java.util.Map") && !refused.getMessage.contains("from-map"))
   }
@@ -262,7 +262,7 @@ class CredentialsTest extends AnyFunSuite {
     Map("Content-Type" -> "text/xml")
   )
 
-  private def withRole[A](answers: Int => StubServer.Answer)(test: (Credentials, StubServer) => A): A = {
+  private def withRole[A](answers: Int => StubServer.Answer)(test: (Credentials.Provider, StubServer) => A): A = {
     val role = AssumeRole(base, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job-1")
     withSts(role, answers)(test)
   }
@@ -270,7 +270,7 @@ class CredentialsTest extends AnyFunSuite {
   private val base = StaticKeys(new Secret("base-id"), new Secret("s"), None)
 
   private def withSts[A](options: CredentialsOptions, answers: Int => StubServer.Answer, region: Option[String] = None)(
-      test: (Credentials, StubServer) => A
+      test: (Credentials.Provider, StubServer) => A
   ): A = {
     val server      = new StubServer((_, index) => answers(index))
     val connection  = ConnectionOptions(sts = StsOptions(region, Some(server.endpoint)))
@@ -284,8 +284,8 @@ class CredentialsTest extends AnyFunSuite {
 
   test("a role is assumed once through STS with the base keys, external ID and session name") {
     withRole(_ => assumed("role-id", Instant.parse("2099-01-01T00:00:00Z"))) { (credentials, sts) =>
-      assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
-      credentials.provider.resolveCredentials()
+      assertKeys(credentials.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+      credentials.resolveCredentials()
       assert(sts.requests.size == 1, "kept until shortly before they expire")
       val Seq(request) = sts.requests: @unchecked
       val role         = "RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2Fr"
@@ -299,7 +299,7 @@ class CredentialsTest extends AnyFunSuite {
   test("credentials of a role are renewed before they expire") {
     withRole(index => assumed(s"role-$index", Instant.now.plusSeconds(if (index == 0) 20 else 3600))) {
       (credentials, _) =>
-        val found = Seq.fill(3)(credentials.provider.resolveCredentials().accessKeyId)
+        val found = Seq.fill(3)(credentials.resolveCredentials().accessKeyId)
         assert(found == Seq("role-0", "role-1", "role-1"))
     }
   }
@@ -342,7 +342,7 @@ class CredentialsTest extends AnyFunSuite {
   ) {
     withRolesOfProfiles {
       withSts(Profile("of-keys"), _ => assumed("role-id", later)) { (credentials, sts) =>
-        assertKeys(credentials.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+        assertKeys(credentials.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
         val Seq(request) = sts.requests: @unchecked
         for (part <- Seq("Action=AssumeRole", "ExternalId=ext-1", "RoleSessionName=job-1"))
           assert(request.body.contains(part))
@@ -350,7 +350,7 @@ class CredentialsTest extends AnyFunSuite {
         assert(request.headers("authorization").contains("/eu-west-3/sts/"))
       }
       withSts(Profile("of-keys"), _ => assumed("role-id", later), region = Some("us-east-2")) { (credentials, sts) =>
-        credentials.provider.resolveCredentials()
+        credentials.resolveCredentials()
         assert(sts.requests.head.headers("authorization").contains("/us-east-2/sts/"))
       }
     }
@@ -360,12 +360,12 @@ class CredentialsTest extends AnyFunSuite {
     withRolesOfProfiles {
       SystemProperties.within("aws.accessKeyId" -> "env-id", "aws.secretAccessKey" -> "env-secret") {
         withSts(Profile("of-environment"), _ => assumed("role-id", later)) { (credentials, sts) =>
-          assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+          assert(credentials.resolveCredentials().accessKeyId == "role-id")
           assert(sts.requests.head.headers("authorization").contains("Credential=env-id/"))
         }
       }
       withSts(Profile("of-token"), _ => assumedByToken("role-id", later)) { (credentials, sts) =>
-        assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+        assert(credentials.resolveCredentials().accessKeyId == "role-id")
         assert(sts.requests.head.body.contains("WebIdentityToken=token-1"))
       }
     }
@@ -386,7 +386,7 @@ class CredentialsTest extends AnyFunSuite {
         "aws.roleSessionName"      -> "pod-1"
       ) {
         val credentials = use(Credentials(DefaultChain, "eu-west-1", connection))
-        assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+        assert(credentials.resolveCredentials().accessKeyId == "role-id")
       }
       assert(proxy.asked == Seq(sts.endpoint.getAuthority))
       for (part <- Seq("WebIdentityToken=token-1", "RoleSessionName=pod-1"))
@@ -405,7 +405,7 @@ class CredentialsTest extends AnyFunSuite {
       "aws.roleSessionName"      -> ""
     ) {
       withSts(DefaultChain, _ => assumedByToken("role-id", later)) { (credentials, sts) =>
-        assert(credentials.provider.resolveCredentials().accessKeyId == "role-id")
+        assert(credentials.resolveCredentials().accessKeyId == "role-id")
         assert(sts.requests.head.body.contains("RoleSessionName=kinesis-spark"))
       }
     }
@@ -418,7 +418,7 @@ class CredentialsTest extends AnyFunSuite {
     withRolesOfProfiles {
       val connection  = ConnectionOptions(caBundle = Some(pipe.toString))
       val credentials = Credentials(Profile("of-token"), "eu-west-1", connection)
-      val resolved    = Future(credentials.provider.resolveCredentials())(ExecutionContext.global)
+      val resolved    = Future(credentials.resolveCredentials())(ExecutionContext.global)
       // Opens when somebody reads it.
       val bundle = Files.newOutputStream(pipe)
       try Await.result(Future(credentials.close())(ExecutionContext.global), 1.minute)
@@ -435,7 +435,7 @@ class CredentialsTest extends AnyFunSuite {
       val profile = home.keys("caller", "base-id", "s", "t", s"endpoint_url = ${sts.endpoint}")
       val role    = AssumeRole(Profile(profile), "arn:aws:iam::123456789012:role/r", None, "job-1")
       val keys    = use(Credentials(role, "eu-west-1"))
-      assertKeys(keys.provider.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
+      assertKeys(keys.resolveCredentials(), "role-id", "role-secret", Some("role-token"))
       assert(sts.requests.head.headers("authorization").contains("Credential=base-id/"))
     }.get
   }
@@ -443,7 +443,7 @@ class CredentialsTest extends AnyFunSuite {
   test("a profile's role whose source profile is missing fails with its name, and calls nobody") {
     withRolesOfProfiles {
       withSts(Profile("of-nobody"), _ => assumed("role-id", later)) { (credentials, sts) =>
-        val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+        val fault = FaultClassifier.classify(intercept[Exception](credentials.resolveCredentials()))
         assert(fault.kind.errorClass == "KINESIS_NO_CREDENTIALS" && fault.cause.getMessage.contains("nobody"))
         assert(sts.requests.isEmpty)
       }
@@ -455,7 +455,7 @@ class CredentialsTest extends AnyFunSuite {
     val first   = AssumeRole(base, "arn:aws:iam::111111111111:role/first", None, "job", RoleSession.Plain)
     val chain   = AssumeRole(first, "arn:aws:iam::123456789012:role/r", Some("ext-1"), "job", session)
     withSts(chain, index => assumed(s"role-$index", later), region = Some("us-east-2")) { (credentials, sts) =>
-      assertKeys(credentials.provider.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
+      assertKeys(credentials.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
       val Seq(one, two) = sts.requests: @unchecked
       assert(one.body.contains("role%2Ffirst") && !one.body.contains("ExternalId"))
       assert(one.headers("authorization").contains("Credential=base-id/"))
@@ -479,14 +479,14 @@ class CredentialsTest extends AnyFunSuite {
     val token = Files.writeString(Files.createTempFile("token", ""), "token-1\n")
     val role  = AssumeRole(WebIdentity(token.toString), "arn:aws:iam::123456789012:role/r", None, "job")
     withSts(role, index => assumedByToken(s"role-$index", Instant.now.plusSeconds(20))) { (credentials, sts) =>
-      credentials.provider.resolveCredentials()
+      credentials.resolveCredentials()
       Files.writeString(token, "token-2")
-      assertKeys(credentials.provider.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
+      assertKeys(credentials.resolveCredentials(), "role-1", "role-secret", Some("role-token"))
       assert(sts.requests.map(_.body.contains("Action=AssumeRoleWithWebIdentity")) == Seq(true, true))
       assert(sts.requests.map(_.body.linesIterator.exists(_.contains("WebIdentityToken=token-"))) == Seq(true, true))
       assert(sts.requests(1).body.contains("token-2") && !sts.requests(1).headers.contains("authorization"))
       Files.delete(token)
-      val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+      val fault = FaultClassifier.classify(intercept[Exception](credentials.resolveCredentials()))
       assert(fault.kind.errorClass == "KINESIS_NO_CREDENTIALS" && fault.cause.getMessage.contains(token.toString))
     }
   }
@@ -585,7 +585,7 @@ class CredentialsTest extends AnyFunSuite {
 
   test("a refused role fails with KINESIS_ROLE_REFUSED") {
     withRole(_ => roleRefused) { (credentials, _) =>
-      val fault = FaultClassifier.classify(intercept[Exception](credentials.provider.resolveCredentials()))
+      val fault = FaultClassifier.classify(intercept[Exception](credentials.resolveCredentials()))
       assert(fault.kind.errorClass == "KINESIS_ROLE_REFUSED" && fault.isInstanceOf[Fault.Fatal])
     }
   }

@@ -14,7 +14,7 @@ final class CredentialsInside(provider: AwsCredentialsProvider, threads: Executo
     extends AutoCloseable {
   private val cache = new CredentialsCache(
     "the world's credentials",
-    () => new Credentials(provider, Nil),
+    () => new Credentials.Unheld(() => provider.resolveCredentials()),
     threads,
     CredentialsCache.Patience
   )
