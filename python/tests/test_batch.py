@@ -174,10 +174,15 @@ def test_positions_are_read_from_a_file_system_that_the_session_alone_has_settin
     positions.save(spark, point, tmp_path / "point")
     session = spark.newSession()
     # Hadoop's own file system of links, in place of s3a and its keys.
-    session.conf.set("spark.hadoop.fs.viewfs.mounttable.session.link./data", tmp_path.as_uri())
+    session.conf.set("fs.viewfs.mounttable.session.link./data", tmp_path.as_uri())
     assert positions.load(session, "viewfs://session/data/point") == point
     with pytest.raises(KinesisCallError):
         positions.load(spark, "viewfs://session/data/point")
+    # As for Spark's own queries, what Hadoop's settings were given later counts, and not what Spark was started with.
+    link = "fs.viewfs.mounttable.context.link./data"
+    spark.sparkContext._jsc.hadoopConfiguration().set(link, tmp_path.as_uri())
+    session.conf.set(f"spark.hadoop.{link}", "file:///absent")
+    assert positions.load(session, "viewfs://context/data/point") == point
 
 
 def test_records_sort_by_their_sequence_key_as_by_their_numbers(
