@@ -235,9 +235,10 @@ def target_on(kinesis: LocalKinesis) -> service.Target:
     return service.Target("events", kinesis.region, kinesis.endpoint, None)
 
 
-def test_a_tail_that_is_throttled_reads_each_record_once(run: Run, kinesis: LocalKinesis) -> None:
+@pytest.mark.parametrize("action", ["GetRecords", "GetShardIterator"])
+def test_a_tail_that_is_throttled_reads_each_record_once(run: Run, kinesis: LocalKinesis, action: str) -> None:
     put = kinesis.put_records("events", [Record(f"key-{n}", b"data") for n in range(20)])
-    kinesis.add_fault("ProvisionedThroughputExceededException", action="GetRecords", first=8)
+    kinesis.add_fault("ProvisionedThroughputExceededException", action=action, first=8)
     read = lines(run("tail", "--from", "TRIM_HORIZON", "--no-follow", "--output", "json"))
     assert sorted(record["sequenceNumber"] for record in read) == sorted(receipt.sequence_number for receipt in put)
 
@@ -727,6 +728,25 @@ def test_a_doctor_reports_a_profile_that_does_not_exist_after_the_checks_that_ne
         assert results(checks, "region", "credentials", "GetRecords") == ["not tried", "failed", "not tried"]
         assert "typo" in checks["credentials"]["found"]
         assert "Correct --profile" in checks["credentials"]["advice"]
+
+
+def test_a_doctor_reports_an_endpoint_that_is_no_url_after_the_checks_that_need_none(
+    monkeypatch: pytest.MonkeyPatch, kinesis: LocalKinesis
+) -> None:
+    def run(*arguments: str) -> Result:
+        return CliRunner().invoke(kinesis_spark, [*arguments, "events", "--region", kinesis.region])
+
+    given = doctor(run, "--endpoint", "localhost:4567")
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "localhost:4567")
+    for checks in (given, doctor(run)):
+        assert results(checks, "PySpark", "Java", "connector JAR", "region") == ["ok"] * 4
+        assert results(checks, "endpoint", "credentials", "GetRecords") == ["failed", "not tried", "not tried"]
+        assert "localhost:4567" in checks["endpoint"]["found"]
+    monkeypatch.setenv("AWS_ENDPOINT_URL_KINESIS", kinesis.endpoint)
+    checks = doctor(run)
+    assert "endpoint" not in checks
+    assert results(checks, "credentials", "GetRecords") == ["failed", "not tried"]
+    assert "AWS_ENDPOINT_URL_STS" in checks["credentials"]["advice"]
 
 
 def test_a_doctor_that_does_not_reach_sts_tries_kinesis_with_the_credentials_that_it_finds(

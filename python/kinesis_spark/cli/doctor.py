@@ -18,7 +18,7 @@ from botocore.session import Session as AwsSession
 
 from kinesis_spark._kinds import is_stream_arn
 from kinesis_spark.cli.service import Failure, Target
-from kinesis_spark.errors import JarMissingError
+from kinesis_spark.errors import InvalidOptionError, JarMissingError
 from kinesis_spark.jars import connector_jar
 
 _OLDEST_JAVA = 17
@@ -81,6 +81,12 @@ def examine(target: Target, *, fan_out: bool = False, session: bool = True) -> I
     if region is None:
         yield Check("credentials", None, "needs a region")
         yield from _stream(target, "a region", fan_out)
+        return
+    wrong = _wrong_endpoint(target)
+    if wrong is not None:
+        yield wrong
+        yield Check("credentials", None, "needs an endpoint")
+        yield from _stream(target, "an endpoint", fan_out)
         return
     credentials = _credentials(target)
     yield credentials
@@ -153,6 +159,16 @@ def _region(target: Target, region: str | None) -> Check:
     return Check("region", is_good=True, found=region)
 
 
+def _wrong_endpoint(target: Target) -> Check | None:
+    """What is wrong with the endpoint of Kinesis, if it is no URL."""
+    try:
+        target.client()
+    except InvalidOptionError as wrong:
+        advice = "Correct it, or leave it out for AWS's own."
+        return Check("endpoint", is_good=False, found=str(wrong), advice=advice)
+    return None
+
+
 def _credentials(target: Target) -> Check:
     advice = "Log in (aws sso login, aws configure), give --profile, or run where a role is attached."
     try:
@@ -163,6 +179,9 @@ def _credentials(target: Target) -> Check:
         return Check("credentials", None, str(missing))
     except _LOGIN_OVER as expired:
         return Check("credentials", is_good=False, found=str(expired), advice=_login_advice(target))
+    except InvalidOptionError as wrong:
+        advice = "Correct AWS_ENDPOINT_URL_STS, or endpoint_url of sts in the profile."
+        return Check("credentials", is_good=False, found=str(wrong), advice=advice)
     except Failure as failed:
         return Check("credentials", is_good=False, found=str(failed), advice=advice)
 

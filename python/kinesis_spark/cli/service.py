@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Any
@@ -173,16 +174,15 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
     seen = {shard["ShardId"] for shard in _first(client, target, start)}
     # A later LATEST would skip records. The time is this machine's.
     again = Position.at(datetime.now(timezone.utc)) if start.kind == "LATEST" else start
-    places = {shard: _iterator(client, target, shard, str(start)) for shard in seen}
-    # Where a shard is read from if its iterator expires.
+    places = {shard: _iterator_if_given(client, target, shard, str(start)) for shard in seen}
+    # Where a shard is read from if its iterator expires, or was refused.
     reached = dict.fromkeys(seen, str(again))
     while places:
-        for shard, place in sorted(places.items()):
+        for shard in sorted(places):
             try:
-                answer = _records(client, target, shard, place, reached[shard])
+                answer = _records(client, target, shard, places[shard], reached[shard])
             except ClientError as refused:
-                if refused.response.get("Error", {}).get("Code") not in _PASSING:
-                    raise
+                _raise_unless_passing(refused)
                 continue
             for record in answer["Records"]:
                 reached[shard] = record["SequenceNumber"]
@@ -196,18 +196,17 @@ def tail(client: Any, target: Target, start: Position, *, follow: bool) -> Itera
             children = {child["ShardId"] for child in answer.get("ChildShards") or ()} - seen
             seen |= children
             reached.update(dict.fromkeys(children, str(_of_child(start))))
-            places.update({child: _iterator(client, target, child, reached[child]) for child in children})
+            places.update(dict.fromkeys(children))
         if places:
             time.sleep(_POLL_S)
 
 
-def _records(client: Any, target: Target, shard: str, place: str, reached: str) -> dict[str, Any]:  # noqa: ANN401
+def _records(client: Any, target: Target, shard: str, place: str | None, reached: str) -> dict[str, Any]:  # noqa: ANN401
     """An answer from a place, or from what was reached if that iterator has expired: a turn of many shards is long."""
-    try:
-        answer: dict[str, Any] = client.get_records(ShardIterator=place)
-    except client.exceptions.ExpiredIteratorException:
-        answer = client.get_records(ShardIterator=_iterator(client, target, shard, reached))
-    return answer
+    if place is not None:
+        with suppress(client.exceptions.ExpiredIteratorException):
+            return dict(client.get_records(ShardIterator=place))
+    return dict(client.get_records(ShardIterator=_iterator(client, target, shard, reached)))
 
 
 def lags(client: Any, target: Target, positions: dict[str, str]) -> Iterator[ShardLag]:  # noqa: ANN401
@@ -285,6 +284,20 @@ def _of_child(start: Position) -> Position:
 def _iterator(client: Any, target: Target, shard: str, position: str) -> str:  # noqa: ANN401
     """A shard's iterator at a position, as an offset has it."""
     return str(client.get_shard_iterator(**target.name, ShardId=shard, **_start(position))["ShardIterator"])
+
+
+def _iterator_if_given(client: Any, target: Target, shard: str, position: str) -> str | None:  # noqa: ANN401
+    """The same, or None while others ask too much of the shard."""
+    try:
+        return _iterator(client, target, shard, position)
+    except ClientError as refused:
+        _raise_unless_passing(refused)
+        return None
+
+
+def _raise_unless_passing(refused: ClientError) -> None:
+    if refused.response.get("Error", {}).get("Code") not in _PASSING:
+        raise refused
 
 
 def _start(position: str) -> dict[str, object]:
