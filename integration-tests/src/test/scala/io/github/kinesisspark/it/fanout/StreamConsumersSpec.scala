@@ -66,7 +66,9 @@ final class StreamConsumersSpec extends AnyFunSpec with Matchers {
     "StreamConsumers.deregisterOld deregisters only consumers of the prefix and age that no query of the application uses"
   ) {
     in() { (world, a, b) =>
-      val some = new StreamConsumers(world.options(a, b)(), world.clients)
+      // The query's endpoint is written otherwise.
+      val endpoint = "endpoint" -> s"http://localhost:${world.server.endpoint.getPort}"
+      val some     = new StreamConsumers(world.options(a, b)(endpoint), world.clients)
       for (name <- Seq("app-used", "app-left", "other")) world.others(a).register(name)
       world.others(b).register("app-left")
       world.pass(3.days)
