@@ -13,7 +13,8 @@ import software.amazon.awssdk.auth.credentials.{AwsCredentials, AwsCredentialsPr
   * may wait, so there is no lock: calls at the same time would only renew twice.
   *
   * The machine's date may be wrong, or jump. So they are good for no longer than they were when they came, by a clock that never goes back. That clock may
-  * stand still while the machine sleeps, so the date counts, too.
+  * stand still while the machine sleeps, so the date counts, too. By a date that is an hour ahead, all that come have expired: they are used for ten seconds
+  * before others are asked for, which look no better.
   *
   * @param what   they are of, for the log
   * @param call   that gives them
@@ -41,7 +42,7 @@ private[aws] final class RenewedCredentials(
 
   override def resolveCredentials(): AwsCredentials =
     latest match {
-      case Some(known) if left(known) > RenewBefore                         => known.keys
+      case Some(known) if left(known) > RenewBefore || known.isNew(nanos()) => known.keys
       case Some(known) if left(known) > FailBefore && nanos() - nextTry < 0 => known.keys
       case Some(known) if left(known) > FailBefore                          =>
         try renew()
@@ -63,7 +64,9 @@ private[aws] final class RenewedCredentials(
   private def renew(): AwsSessionCredentials = {
     val keys = ask()
     val life = asked.foldLeft(byDate(keys))(_ min _)
-    latest = Some(Renewed(keys, nanos() + life.toNanos))
+    val kept = if (life > Zero) Zero else TryAgain
+    val came = nanos()
+    latest = Some(Renewed(keys, came + life.toNanos, came + kept.toNanos))
     keys
   }
 
@@ -79,8 +82,12 @@ private[kinesisspark] object RenewedCredentials {
   val TryAgain: FiniteDuration    = 10.seconds
   private val FailBefore          = 1.minute
 
-  /** @param goodUntil by the clock that never goes back */
-  private final case class Renewed(keys: AwsSessionCredentials, goodUntil: Long)
+  /** @param goodUntil by the clock that never goes back, as is the other
+    * @param newUntil  others would be no better before that
+    */
+  private final case class Renewed(keys: AwsSessionCredentials, goodUntil: Long, newUntil: Long) {
+    def isNew(nanos: Long): Boolean = nanos - newUntil < 0
+  }
 
   def keys(id: String, secret: String, token: String, expires: Instant): AwsSessionCredentials =
     AwsSessionCredentials

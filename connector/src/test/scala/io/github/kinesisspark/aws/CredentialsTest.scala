@@ -583,6 +583,29 @@ class CredentialsTest extends AnyFunSuite {
     assert(id() == "key-3")
   }
 
+  test("while the machine's date is an hour ahead, a role's credentials are asked for once in ten seconds") {
+    val began         = Instant.parse("2026-01-31T08:00:00Z")
+    var passed, asked = 0L
+    val role          = new RenewedCredentials(
+      "role r",
+      AwsCall.AssumeRole,
+      () => {
+        asked += 1
+        RenewedCredentials.keys(s"key-$asked", "s", "t", began.plusSeconds(passed + 3600))
+      },
+      () => (),
+      Some(1.hour),
+      () => began.plusSeconds(passed + 3700),
+      () => TimeUnit.SECONDS.toNanos(passed)
+    )
+    def id() = role.resolveCredentials().accessKeyId
+    assert(Seq(id(), id()) == Seq("key-1", "key-1"))
+    passed = 9
+    assert(id() == "key-1")
+    passed = 10
+    assert(Seq(id(), id()) == Seq("key-2", "key-2"))
+  }
+
   test("a refused role fails with KINESIS_ROLE_REFUSED") {
     withRole(_ => roleRefused) { (credentials, _) =>
       val fault = FaultClassifier.classify(intercept[Exception](credentials.resolveCredentials()))
