@@ -6,7 +6,7 @@ import io.github.kinesisspark.read.coordinator.FailingExecutors._
 import io.github.kinesisspark.read.plan.ExecutorId
 import io.github.kinesisspark.read.reader.Liveness
 
-/** Executors that did not carry out an order, or whose readers failed, by what was thrown there: one may lack memory or a class that the others have.
+/** Executors that did not carry out an order, or whose readers failed, by what was thrown there: one may lack memory, a class or a route that the others have.
   * The others read its shards for a while, longer after each failure. Pure.
   */
 private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId, Failing]) {
@@ -56,6 +56,7 @@ private[coordinator] final case class FailingExecutors(failures: Map[ExecutorId,
     failing.failure match {
       case OrderFailure.Thrown(_)  => nowNanos - failing.lastNanos > BetweenOrders.toNanos
       case OrderFailure.Unanswered => !failing.rests(nowNanos)
+      case OrderFailure.CutOff     => true
     }
   }
 }
@@ -78,7 +79,7 @@ private[coordinator] object FailingExecutors {
   }
 }
 
-/** Why an executor has not carried out an order. */
+/** Why an executor has not carried out an order, or its readers do not read. */
 private[coordinator] sealed trait OrderFailure {
   def what: String
   def thrown: Option[Throwable] = None
@@ -88,6 +89,12 @@ private[coordinator] object OrderFailure {
   final case class Thrown(cause: Throwable) extends OrderFailure {
     override def what: String              = "An executor's readers failed, or could not carry out an order"
     override def thrown: Option[Throwable] = Some(cause)
+  }
+
+  /** Kinesis answers readers on others, and none of its own. */
+  case object CutOff extends OrderFailure {
+    override def what: String =
+      s"Kinesis has answered no reader of an executor for ${CutOffExecutors.Silence.toSeconds} s, and answers those of others"
   }
 
   /** It answers heartbeats, and not the order. */

@@ -115,8 +115,11 @@ final class ShardCoordinator(
         "and Spark drops late rows without an error. Look for failing or throttled reads of the shard, a KMS key that is throttled, or full memory."
     )
 
-  private def statusesOf(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ReaderStatus] =
-    executors.excludeBroken(directory.statuses(reading))
+  private def statusesOf(reading: Map[ShardKey, ShardPosition]): Map[ShardKey, ReaderStatus] = {
+    val statuses = directory.statuses(reading)
+    executors.restCutOff(statuses)
+    executors.excludeBroken(statuses)
+  }
 
   /** Whether each reader holds nothing, and Kinesis has answered it since that time that nothing more is there. */
   def haveNothing(reading: Map[ShardKey, ShardPosition], sinceNanos: Long): Boolean = {

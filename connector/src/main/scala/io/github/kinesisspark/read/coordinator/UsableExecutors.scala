@@ -1,5 +1,7 @@
 package io.github.kinesisspark.read.coordinator
 
+import scala.concurrent.duration._
+
 import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.aws.FailureReason
@@ -30,6 +32,9 @@ private[coordinator] final class UsableExecutors(
 
   private var doubted = Set.empty[ExecutorId]
 
+  /** When executors were first found to be cut off, of those that were at the last look, too. */
+  private var suspected = Map.empty[ExecutorId, Long]
+
   def reserve(cores: Int): Unit = {
     reserved = cores
     channel.keepFree(cores > 0)
@@ -54,6 +59,18 @@ private[coordinator] final class UsableExecutors(
   private def fewer(executors: ExecutorsNow): ExecutorsNow =
     if (reserved == 0) executors
     else executors.copy(usable = executors.usable.toVector.sortBy(_.id).take(realTimeTasks.max(1)).toSet)
+
+  /** Others read next what executors read that Kinesis doesn't answer, while it answers others. After the driver itself has stood still, reports of answers
+    * are still on their way: so it looks twice.
+    */
+  def restCutOff(statuses: Map[ShardKey, ReaderStatus]): Unit = {
+    val now    = runtime.clock.nanos()
+    val silent = CutOffExecutors.among(statuses.values, directory.assignments.of)
+    suspected = silent.iterator.map(id => id -> suspected.getOrElse(id, now)).toMap
+    suspected.foreach { case (id, since) =>
+      if (now - since > UsableExecutors.ReportsTake.toNanos) recordFailure(id, OrderFailure.CutOff)
+    }
+  }
 
   def mayBeOrdered(executor: ExecutorId): Boolean = failing.mayBeOrdered(executor, runtime.clock.nanos())
 
@@ -83,4 +100,10 @@ private[coordinator] final class UsableExecutors(
         failure.thrown.orNull
       )
   }
+}
+
+private object UsableExecutors {
+
+  /** Until all that readers have been answered is reported. */
+  private val ReportsTake = 2.seconds
 }

@@ -83,6 +83,27 @@ class UsableExecutorsSpec extends AnyFunSpec with Matchers {
     }
   }
 
+  describe("an executor that Kinesis doesn't answer while it answers others") {
+    it("is not usable for a minute once it is so for 2 s, and takes orders to release its shards") {
+      val scene = new Scene(two = true)
+      import scene._
+      directory.adopt(Map(shard(0) -> first, shard(1) -> second))
+      val silent   = status(shard(0), records = 0).copy(millisSinceAnswer = Some(30000))
+      val answered = status(shard(1), records = 0)
+      def look()   = executors.restCutOff(Seq(silent, answered).map(s => s.shard -> s).toMap)
+      look()
+      time.pass(2.seconds)
+      look()
+      usable shouldBe Set(first, second)
+      time.pass(1.milli)
+      look()
+      usable shouldBe Set(second)
+      executors.mayBeOrdered(first) shouldBe true
+      time.pass(1.minute)
+      usable shouldBe Set(first, second)
+    }
+  }
+
   describe("the usable executors of real-time batches") {
     it("are no more than the tasks that can run beside the reserved cores, and one at least") {
       val scene = new Scene(two = true)
