@@ -31,25 +31,38 @@ object ClusterExecutors {
         case scheduler: TaskSchedulerImpl => scheduler.runningTasksByExecutors
         case _                            => Map.empty[String, Int]
       }
-      def isLeaving(id: String) = sc.schedulerBackend match {
-        case client: ExecutorAllocationClient => !client.isExecutorActive(id)
-        case _                                => false
-      }
       managers.filterNot(_.isDriver).map { m =>
         val summary = known.get(m.executorId)
         Executor(
           m.host,
           m.executorId,
           isExcluded = summary.exists(_.isExcluded),
-          isLeaving = isLeaving(m.executorId),
+          isLeaving = isLeaving(sc, m.executorId),
           freeSlots = summary.fold(1)(_.maxTasks) - running.getOrElse(m.executorId, 0)
         )
       }
     }
   }
 
-  /** How many tasks can run at once, on all executors there are now. */
-  def slots(sc: SparkContext): Int = sc.maxNumConcurrentTasks(sc.resourceProfileManager.defaultResourceProfile)
+  /** How many tasks can run at once, on all executors that Spark gives tasks now. */
+  def slots(sc: SparkContext): Int = {
+    // Spark's own count leaves out executors that leave, and not those that are excluded.
+    val excluded =
+      if (sc.isLocal) 0
+      else
+        sc.statusStore
+          .executorList(activeOnly = true)
+          .iterator
+          .filter(e => e.isExcluded && !isLeaving(sc, e.id))
+          .map(_.maxTasks)
+          .sum
+    sc.maxNumConcurrentTasks(sc.resourceProfileManager.defaultResourceProfile) - excluded
+  }
+
+  private def isLeaving(sc: SparkContext, id: String) = sc.schedulerBackend match {
+    case client: ExecutorAllocationClient => !client.isExecutorActive(id)
+    case _                                => false
+  }
 
   /** Whose JARs the jobs of this thread run with: sessions of Spark Connect that add their own have class loaders of their own
     * on the executors.
