@@ -45,9 +45,11 @@ private final class RealTimeMode(source: QuerySource) extends SourceMode {
   }
 
   override def readerFactory(): PartitionReaderFactory =
-    new RealTimeReaderFactory(readers.configOfTasks, SourceSchema.schema)
+    // Stages behind a shuffle have rows of a task that fails by then: Spark ends the query.
+    new RealTimeReaderFactory(readers.configOfTasks, SourceSchema.schema, runsAgain = shuffleTasks == 0)
 
-  private lazy val reserved = source.options.reservedCores.getOrElse(source.host.shuffleTasks)
+  private lazy val shuffleTasks = source.host.shuffleTasks
+  private lazy val reserved     = source.options.reservedCores.getOrElse(shuffleTasks)
 
   /** The tasks of a batch that begins. */
   def begin(start: Offset): Vector[InputPartition] = {

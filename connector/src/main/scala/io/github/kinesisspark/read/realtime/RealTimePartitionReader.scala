@@ -19,11 +19,14 @@ import io.github.kinesisspark.read.reader.{ReaderConfig, ResolvedPublisher}
 import io.github.kinesisspark.read.row.RecordRows
 import io.github.kinesisspark.runtime.Closing
 
-/** @param columns of the rows, in their order */
-private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType)
+/** @param columns   of the rows, in their order
+  * @param runsAgain whether Spark runs a task again that has failed
+  */
+private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, columns: StructType, runsAgain: Boolean)
     extends PartitionReaderFactory {
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
-    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, columns, ExecutorRuntime.ofJvm)
+    case ours: RealTimePartition =>
+      new RealTimePartitionReader(config, ours, columns, runsAgain, ExecutorRuntime.ofJvm)
     case NothingToRead           => new NothingReader
     case other                   => throw new IllegalArgumentException(s"not a partition of a real-time batch: $other")
   }
@@ -37,6 +40,7 @@ private[realtime] final class RealTimePartitionReader(
     config: ReaderConfig,
     partition: RealTimePartition,
     columns: StructType,
+    runsAgain: Boolean,
     executor: ExecutorRuntime
 ) extends SupportsRealTimeRead[InternalRow] {
   import executor.runtime
@@ -45,7 +49,12 @@ private[realtime] final class RealTimePartitionReader(
   private val pool       = placed.getOrElse(executor.pools.ofTask(config))
   private val isRepeated = Option(TaskContext.get()).exists(_.attemptNumber() > 0)
   private val feed       = Closing.unlessMade(leavePool()) {
-    new TaskFeed(partition.shards, ChildHandover(partition.ended, begun = partition.known), isRepeated, follow)
+    new TaskFeed(
+      partition.shards,
+      ChildHandover(partition.ended, begun = partition.known),
+      failsByErrors = runsAgain && !isRepeated,
+      follow
+    )
   }
   private var isAsked          = false
   private var row: InternalRow = _

@@ -31,12 +31,12 @@ import io.github.kinesisspark.runtime.{Closing, Runtime, WaitingQueue}
   * | has failed otherwise | so does the task |
   *
   * @param succession what is known of the shards' children as the batch begins
-  * @param isRepeated this is not the task's first attempt
+  * @param failsByErrors an Error in a reader fails the task, for Spark to run it again; otherwise the shard waits for the next batch
   */
 private[realtime] final class TaskFeed(
     shards: Vector[(ShardKey, ShardPosition)],
     private var succession: ChildHandover,
-    isRepeated: Boolean,
+    failsByErrors: Boolean,
     follow: TaskFeed.Follow
 )(implicit runtime: Runtime)
     extends AutoCloseable {
@@ -125,7 +125,7 @@ private[realtime] final class TaskFeed(
   }
 
   private def isLeftToPlanning(reason: FailureReason) =
-    LeftToPlanning(reason) || (isRepeated && reason == FailureReason.BrokenJvm)
+    LeftToPlanning(reason) || (!failsByErrors && reason == FailureReason.BrokenJvm)
 
   /** A shard and whether it is in line. */
   private final class InLine(key: ShardKey, from: ShardPosition, val child: Option[Shard]) {

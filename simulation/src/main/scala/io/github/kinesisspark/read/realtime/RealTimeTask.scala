@@ -17,7 +17,7 @@ object RealTimeTask {
       partition: InputPartition,
       executor: ExecutorRuntime
   ): SupportsRealTimeRead[InternalRow] = partition match {
-    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, SourceSchema.schema, executor)
+    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, SourceSchema.schema, runsAgain = true, executor)
     case NothingToRead           => new NothingReader
     case other                   => throw new IllegalArgumentException(other.toString)
   }
