@@ -65,7 +65,8 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
   }
 
   /** An empty answer says nothing while it is behind: the service scans a part of the shard for each. One that says that nothing is there
-    * may be wrong. The deadline is that of the whole look: an iterator that expires while calls are retried is renewed until then.
+    * may be wrong. An iterator that expires while calls are retried is renewed until their deadline. However long the way is, a look ends only where it
+    * comes no nearer to the tip.
     *
     * @param begin    where new iterators begin
     * @param iterator one that exists already
@@ -78,14 +79,23 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
       most: Int,
       confirms: Boolean
   ): Probe = {
-    val deadline = calls.deadline()
+    val patience = calls.retries.maxDuration.max(LeastPatience).toNanos
 
-    @tailrec def look(from: Option[String], confirmed: Boolean): Probe =
+    /** @param least how far it was behind at the least, in ms
+      * @param since when it was so first
+      */
+    @tailrec def look(
+        from: Option[String],
+        confirmed: Boolean,
+        deadline: BlockingCalls.Deadline,
+        least: Long,
+        since: Long
+    ): Probe =
       ask(shard, from.getOrElse(iteratorAt(shard, begin, deadline)), most, deadline) match {
         case None =>
           // Not at once: a server may say so of every iterator.
           calls.runtime.waits.sleep(BetweenCalls)
-          look(None, confirmed)
+          look(None, confirmed, deadline, least, since)
         case Some((answer, seen)) =>
           val next    = Option(answer.nextShardIterator)
           val behind  = Option(answer.millisBehindLatest).fold(0L)(_.longValue)
@@ -95,19 +105,21 @@ final class ShardProbes(client: KinesisAsyncClient, calls: BlockingCalls) {
           val settles = confirmed || !confirms
           if (records.nonEmpty || next.isEmpty || (isTip && settles))
             Probe(records, isTip, next.isEmpty, position, next)
-          else if (deadline.left.length == 0) throw endless(shard, behind)
           else {
+            val now      = calls.runtime.clock.nanos()
+            val isNearer = behind < least
+            if (!isNearer && now - since > patience) throw endless(shard, least, now - since)
             calls.runtime.waits.sleep(BetweenCalls)
-            look(next, confirmed = isTip)
+            look(next, confirmed = isTip, calls.deadline(), least.min(behind), if (isNearer) now else since)
           }
       }
-    look(iterator, confirmed = false)
+    look(iterator, confirmed = false, calls.deadline(), Long.MaxValue, calls.runtime.clock.nanos())
   }
 
-  private def endless(shard: ShardKey, behind: Long) = new KinesisException(
+  private def endless(shard: ShardKey, behind: Long, nanos: Long) = new KinesisException(
     "KINESIS_TIMED_OUT",
-    s"GetRecords of $shard has answered without records for ${calls.retries.maxDuration.toSeconds} s, while it reports to be $behind ms behind. " +
-      "Is the endpoint Amazon Kinesis? Raise maxRetryDuration if the shard has gaps of months.",
+    s"GetRecords of $shard has answered without records for ${nanos.nanos.toSeconds} s, and came no nearer to the newest one than $behind ms. " +
+      "Is the endpoint Amazon Kinesis?",
     reason = FailureReason.Outage
   )
 
@@ -179,6 +191,9 @@ object ShardProbes {
 
   /** A shard may be read 5 times a second, by all pollers together. */
   private[read] val BetweenCalls = 200.millis
+
+  /** With a small `maxRetryDuration`, for answers that have come. */
+  private val LeastPatience = 1.minute
 
   /** How far times of arrival may be out of order, generously: the service promises nothing. */
   private[read] val OutOfOrder = 1.minute

@@ -14,6 +14,7 @@ import software.amazon.awssdk.services.kinesis.model._
 
 import io.github.kinesisspark.Generators.{number, shard}
 import io.github.kinesisspark.aws.{KinesisException, SilentCalls}
+import io.github.kinesisspark.config.CallRetries
 import io.github.kinesisspark.position.ShardPosition
 import io.github.kinesisspark.position.ShardPosition.{AfterSequenceNumber, AtTimestamp, TrimHorizon}
 import io.github.kinesisspark.read.reader.StubKinesis
@@ -54,6 +55,55 @@ class ShardProbesSpec extends AnyFunSpec with Matchers {
       val scene = new Scene(outage = 1.day, iteratorLife = 5.minutes)
       intercept[KinesisException](scene.look()).errorClass shouldBe "KINESIS_THROTTLED"
       scene.time.elapsed should (be > 14.minutes and be <= 15.minutes)
+    }
+  }
+
+  describe("a look into a shard whose records come after a gap") {
+
+    /** @param behind by the number of the answer, from 0; records come once it is none
+      * @param within `maxRetryDuration`
+      */
+    def look(within: FiniteDuration)(behind: Int => Option[Long]): (Probe, VirtualTime) = {
+      var answers = 0
+      val client  = new StubKinesis {
+        override def getRecords(request: GetRecordsRequest): CompletableFuture[GetRecordsResponse] = {
+          val now = behind(answers)
+          answers += 1
+          now.fold(super.getRecords(request)) { millis =>
+            CompletableFuture.completedFuture(
+              GetRecordsResponse.builder
+                .records(java.util.Collections.emptyList[Record])
+                .nextShardIterator("next")
+                .millisBehindLatest(millis)
+                .build
+            )
+          }
+        }
+      }
+      val time = new VirtualTime
+      import time.runtime
+      val calls = SilentCalls.retry(CallRetries.default.within(within), hasWorked = true)
+      (new ShardProbes(client, calls).at(shard(0), TrimHorizon, 1), time)
+    }
+
+    it("finds them, though the way takes longer than maxRetryDuration") {
+      val (probe, time) = look(1.minute)(n => Option.when(n < 1000)(1000000L - n))
+      probe.records.map(_.number) shouldBe Vector(number(1))
+      time.elapsed should be > 3.minutes
+    }
+
+    it("asks a second time whether nothing is there, with a maxRetryDuration of 0, too") {
+      look(Duration.Zero)(_ => Some(0))._1.isTip shouldBe true
+    }
+
+    it("fails after maxRetryDuration, or a minute where that is more, if it comes no nearer") {
+      for (within <- Seq(Duration.Zero, 1.minute, 2.minutes)) {
+        val failure = intercept[KinesisException](look(within)(_ => Some(5000)))
+        failure.errorClass shouldBe "KINESIS_TIMED_OUT"
+        failure.getMessage should include("no nearer to the newest one than 5000 ms")
+      }
+      // One that says now this and now that.
+      intercept[KinesisException](look(1.minute)(n => Some(n % 2 * 1000L))).errorClass shouldBe "KINESIS_TIMED_OUT"
     }
   }
 
