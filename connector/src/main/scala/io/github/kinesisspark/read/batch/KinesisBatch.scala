@@ -68,7 +68,8 @@ final class KinesisBatch(
   /** Without the beginning and the end of which the filter lets nothing pass. Times of arrival are approximate and need not grow
     * from record to record, so what is near the filter's times is left to Spark.
     *
-    * The snapshot may be old, and the slice's first records past retention by now. Then its beginning stays, so that its task finds out what is lost.
+    * The snapshot may be old, and the slice's first records past retention by now. Then its beginning stays, so that its task finds out what is lost, unless
+    * all that is lost arrived before the filter's time.
     */
   private def narrowed(slice: Slice, ends: ShardEnds): Option[Slice] = unlessGone(Option(slice)) {
     val shard = slice.range.shard
@@ -76,7 +77,7 @@ final class KinesisBatch(
     val until = filter.until.map(_ + OutOfOrder).filter(t => t < snapshot.now && slice.newest.forall(_ > t))
     if (from.exists(_ > snapshot.now)) None
     else {
-      val first = from.filter(_ => isKept(slice, ends)).map(t => ends.first(shard, AtTimestamp(t)))
+      val first = from.filter(isKept(slice, ends, _)).map(t => ends.first(shard, AtTimestamp(t)))
       val past  = until.flatMap(t => ends.first(shard, AtTimestamp(t)))
       if (first.contains(None)) None
       else {
@@ -96,12 +97,13 @@ final class KinesisBatch(
     }
   }
 
-  private def isKept(slice: Slice, ends: ShardEnds) = {
+  /** Whether all of it is still there that arrived since a time. */
+  private def isKept(slice: Slice, ends: ShardEnds, since: Long) = {
     val first = ends.first(slice.range.shard, slice.range.start)
-    slice.range.start match {
+    first.exists(_.arrivalMillis < since) || (slice.range.start match {
       case ShardPosition.AtSequenceNumber(number) => first.exists(_.number == number)
       case _                                      => slice.oldest.forall(time => first.exists(_.arrivalMillis == time))
-    }
+    })
   }
 
   /** Tasks find out what it means that a shard is past retention. */
