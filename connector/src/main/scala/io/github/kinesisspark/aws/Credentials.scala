@@ -32,9 +32,9 @@ private[aws] object Credentials {
       connection: ConnectionOptions = ConnectionOptions.Default,
       endpoint: Option[URI] = None
   ): Provider = options match {
-    case DefaultChain     => environmentsRole(region, connection).getOrElse(chain(region, connection))
-    case Profile(name)    => new ProfileCredentials(Some(name), region, connection)
-    case keys: StaticKeys => ofKeys(keys)
+    case DefaultChain                    => environmentsRole(region, connection).getOrElse(chain(region, connection))
+    case Profile(name)                   => new ProfileCredentials(Some(name), region, connection)
+    case keys: StaticKeys                => ofKeys(keys)
     case ProviderClass(name, parameters) =>
       UserCredentials(name, parameters.map { case (key, value) => key -> value.reveal }, endpoint)
     case WebIdentity(_)                                          => anonymous

@@ -351,9 +351,9 @@ final class Application(world: World, val number: Int, ledgers: Vector[Ledger]) 
     override def registered(): Vector[ExecutorState] =
       Application.this.executors.values.toVector.map(e => ExecutorState(e.executor, e.isExcluded, e.isLeaving, e.free))
     override def idleTimeout: Option[FiniteDuration] = Option.when(world.isElastic)(60.seconds)
-    override def slots: Int = Application.this.executors.values.count(_.isOpen) * Application.this.slots
-    override def session: String                     = ""
-    override def isStopped: Boolean                  = hasStopped
+    override def slots: Int         = Application.this.executors.values.count(_.isOpen) * Application.this.slots
+    override def session: String    = ""
+    override def isStopped: Boolean = hasStopped
 
     override def openEnds(name: String, session: String, on: Vector[ExecutorId])(
         opened: Either[String, Option[String]] => Unit

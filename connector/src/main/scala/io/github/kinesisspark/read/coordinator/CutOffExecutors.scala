@@ -22,7 +22,9 @@ private[coordinator] object CutOffExecutors {
       val answered = asking.filter(isAnswered).map(_.shard).toVector
       // A stream that answers nobody is no executor's fault.
       val streams = answered.iterator.map(_.stream).toSet
-      silent.iterator.filter(shard => streams(shard.stream)).flatMap(home(_)).toSet -- answered.iterator.flatMap(home(_))
+      silent.iterator.filter(shard => streams(shard.stream)).flatMap(home(_)).toSet -- answered.iterator.flatMap(
+        home(_)
+      )
     }
   }
 

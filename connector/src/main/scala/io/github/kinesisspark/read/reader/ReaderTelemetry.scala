@@ -143,7 +143,11 @@ final class ReaderTelemetry(onChange: ShardKey => Unit = _ => ())(implicit runti
   }
 
   private def merge(shard: ShardKey, more: ShardCounts): Unit =
-    byShard.merge(shard, Counted(more, runtime.clock.nanos()), (a, b) => Counted(a.counts and b.counts, b.atNanos)): Unit
+    byShard.merge(
+      shard,
+      Counted(more, runtime.clock.nanos()),
+      (a, b) => Counted(a.counts and b.counts, b.atNanos)
+    ): Unit
 
   /** One publisher's subscriptions. */
   final class Gauge private[ReaderTelemetry] (shard: ShardKey, openedAt: Long) extends AutoCloseable {

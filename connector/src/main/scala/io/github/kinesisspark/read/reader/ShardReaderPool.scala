@@ -35,11 +35,11 @@ final class ShardReaderPool(
   /** Whether some executor has read for this query before. */
   @volatile private var hasRead = config.hasRead
 
-  private val log       = LoggerFactory.getLogger(classOf[ShardReaderPool])
+  private val log               = LoggerFactory.getLogger(classOf[ShardReaderPool])
   private[reader] val telemetry = new ReaderTelemetry(shard => change(Some(shard), isNews = false))
-  private val clients   = new ReadingClients(config, shared.clients, () => hasRead)
-  private val starts    = StartSchedule.ofReaders
-  private val pollers   =
+  private val clients           = new ReadingClients(config, shared.clients, () => hasRead)
+  private val starts            = StartSchedule.ofReaders
+  private val pollers           =
     new PollingPublisherFactory(
       clients.of(_, ClientKind.Calls),
       worker,

@@ -27,8 +27,8 @@ private[realtime] final class RealTimeReaderFactory(config: ReaderConfig, column
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = partition match {
     case ours: RealTimePartition =>
       new RealTimePartitionReader(config, ours, columns, runsAgain, ExecutorRuntime.ofJvm)
-    case NothingToRead           => new NothingReader
-    case other                   => throw new IllegalArgumentException(s"not a partition of a real-time batch: $other")
+    case NothingToRead => new NothingReader
+    case other         => throw new IllegalArgumentException(s"not a partition of a real-time batch: $other")
   }
 }
 

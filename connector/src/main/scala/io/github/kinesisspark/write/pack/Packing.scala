@@ -69,8 +69,7 @@ private[write] object Packing {
     * @param maxBytes of a Kinesis record
     * @param list     a stream's shards, closed ones too; asked at a stream's first row, and when an answer names another one
     */
-  final class Aggregated(maxBytes: Int, ordered: Boolean, list: StreamRef => Vector[Shard])
-      extends Packing {
+  final class Aggregated(maxBytes: Int, ordered: Boolean, list: StreamRef => Vector[Shard]) extends Packing {
     private val streams = mutable.Map.empty[StreamRef, StreamPacking]
 
     // Mostly the next row is for the same stream.

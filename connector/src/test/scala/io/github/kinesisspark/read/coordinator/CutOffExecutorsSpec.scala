@@ -38,7 +38,7 @@ class CutOffExecutorsSpec extends AnyFunSpec with Matchers {
       among(silentFor(20001, 0), silentFor(20001, 2)) shouldBe empty
     }
 
-    it("is none that reads a stream of which no other has answers") {
+    it("is not one whose stream answers no other") {
       val other = ShardKey(StreamArn("arn:aws:kinesis:eu-west-1:000000000000:stream/other"), "shardId-000000000002")
       among(silentFor(20001, 0), status(other, records = 0)) shouldBe empty
     }

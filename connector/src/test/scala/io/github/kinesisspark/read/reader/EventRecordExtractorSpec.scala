@@ -155,10 +155,10 @@ class EventRecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckP
 
     it("are cancelled, and fail for the SDK, with any Throwable") {
       for (thrown <- Seq(new OutOfMemoryError("as planned"), new NoClassDefFoundError, new IllegalStateException)) {
-        var isCancelled                            = false
-        var failure                                = Option.empty[Throwable]
-        var through: Subscriber[_ >: ByteBuffer]   = null
-        val network: Publisher[ByteBuffer]         = { to =>
+        var isCancelled                          = false
+        var failure                              = Option.empty[Throwable]
+        var through: Subscriber[_ >: ByteBuffer] = null
+        val network: Publisher[ByteBuffer]       = { to =>
           through = to
           to.onSubscribe(new Flow {
             override def request(n: Long): Unit = ()

@@ -17,9 +17,10 @@ object RealTimeTask {
       partition: InputPartition,
       executor: ExecutorRuntime
   ): SupportsRealTimeRead[InternalRow] = partition match {
-    case ours: RealTimePartition => new RealTimePartitionReader(config, ours, SourceSchema.schema, runsAgain = true, executor)
-    case NothingToRead           => new NothingReader
-    case other                   => throw new IllegalArgumentException(other.toString)
+    case ours: RealTimePartition =>
+      new RealTimePartitionReader(config, ours, SourceSchema.schema, runsAgain = true, executor)
+    case NothingToRead => new NothingReader
+    case other         => throw new IllegalArgumentException(other.toString)
   }
 
   def shards(partition: InputPartition): Vector[ShardKey] = partition match {
