@@ -26,6 +26,9 @@ final class SlowTrigger(override protected val mode: Mode)
 
   /** Works off what 90% of the shards' read limit allow in `intervals`, which have arrived at the shards' write limit, in two batches more at most:
     * the first may begin before anything is read, and the last may end in the midst of the next.
+    *
+    * A query passes at 60% of the limit with two intervals, and at 45% with one: only its first batch is surely not a full one, and a closer bound
+    * would fail by where in an interval the last batch begins. How much one batch takes is bounded by `LongTriggerSpec`, without a machine's load.
     */
   private def worksOff(trigger: FiniteDuration, shards: Int, intervals: Int): Unit = {
     val stream  = newStream(shards)
