@@ -82,7 +82,10 @@ private object DecoderThrowableSpec {
   private val Event = {
     val headers = Map(":message-type" -> "event", ":event-type" -> "SubscribeToShardEvent")
     val out     = new ByteArrayOutputStream
-    new Message(headers.map { case (k, v) => k -> HeaderValue.fromString(v) }.asJava, s"""{"Records":[$RecordJson]}""".getBytes)
+    new Message(
+      headers.map { case (k, v) => k -> HeaderValue.fromString(v) }.asJava,
+      s"""{"Records":[$RecordJson]}""".getBytes
+    )
       .encode(out)
     out.toByteArray
   }
