@@ -152,30 +152,5 @@ class EventRecordExtractorSpec extends AnyFunSpec with Matchers with ScalaCheckP
       val sound = bytesOf(event(s"""{"Records":${records(1)}}"""))
       new Scene(sound, 50, status = 400).passed.toByteArray shouldBe sound
     }
-
-    it("are cancelled, and fail for the SDK, with any Throwable") {
-      for (thrown <- Seq(new OutOfMemoryError("as planned"), new NoClassDefFoundError, new IllegalStateException)) {
-        var isCancelled                          = false
-        var failure                              = Option.empty[Throwable]
-        var through: Subscriber[_ >: ByteBuffer] = null
-        val network: Publisher[ByteBuffer]       = { to =>
-          through = to
-          to.onSubscribe(new Flow {
-            override def request(n: Long): Unit = ()
-            override def cancel(): Unit         = isCancelled = true
-          })
-        }
-        new EventRecordExtractor(open)
-          .through(SdkHttpResponse.builder.statusCode(200).build, network)
-          .subscribe(new Subscriber[ByteBuffer] {
-            override def onSubscribe(flow: Flow): Unit   = ()
-            override def onNext(some: ByteBuffer): Unit  = throw thrown
-            override def onError(cause: Throwable): Unit = failure = Some(cause)
-            override def onComplete(): Unit              = ()
-          })
-        through.onNext(ByteBuffer.wrap(bytesOf(event(s"""{"Records":${records(1)}}"""))))
-        (isCancelled, failure) shouldBe ((true, Some(thrown)))
-      }
-    }
   }
 }
