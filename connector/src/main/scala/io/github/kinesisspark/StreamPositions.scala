@@ -6,8 +6,7 @@ import org.apache.spark.sql.SparkSession
 
 import io.github.kinesisspark.config.{SourceOptions, StartingPosition}
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.batch.StreamHistory
-import io.github.kinesisspark.read.catalog.ShardCatalog
+import io.github.kinesisspark.read.catalog.{GivenPositions, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.DriverRuntime
 import io.github.kinesisspark.read.stream.CheckpointOffsets
 
@@ -86,7 +85,8 @@ object StreamPositions {
     val catalog = new ShardCatalog(SourceOptions.parse(options), DriverRuntime.ofJvm.clients)
     try
       KinesisOffset(catalog.streams.map { stream =>
-        val cut = new StreamHistory(stream).exact(position)
+        val now = stream.serviceTime()
+        val cut = new GivenPositions("endingPosition", stream).exact(position, now)
         stream.arn -> StreamOffset(stream.createdMillis, cut.map { case (id, at) => id -> ShardProgress(at) })
       }.toMap)
     finally catalog.close()

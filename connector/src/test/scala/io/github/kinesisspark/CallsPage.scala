@@ -69,11 +69,10 @@ private object CallsPage {
       "`availableNow` and `once`: a few looks into each open shard for its newest record"
     ),
     row(GetShardIterator, GetRecords)(Driver, "StreamHistory", "KinesisBatch")(
-      "batch reads, and exact positions of `latest` and `at`: a few looks into each shard for where it begins and ends, by the times of a " +
-        "filter, and to cut it for `minPartitions`"
+      "batch reads: a few looks into each shard for where it begins and ends, by the times of a filter, and to cut it for `minPartitions`"
     ),
     row(GetShardIterator, GetRecords)(Driver, "GivenPositions")(
-      "`startingPosition` and `endingPosition` with sequence numbers: one to three looks into each shard"
+      "positions with sequence numbers that are given: one to three looks into each shard; exact positions of `latest` and `at`: a few"
     ),
     row(GetShardIterator, GetRecords)(Driver, "RetentionCheck")(
       "a checkpoint that is older than [retention](../concepts/retention.md): one look into each shard for its oldest record"

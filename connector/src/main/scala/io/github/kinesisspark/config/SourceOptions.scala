@@ -136,8 +136,8 @@ object SourceOptions extends OptionGroup(OptionScope.Source) {
 final case class StreamOptions(
     stream: StreamRef,
     client: ClientOptions,
-    startingPosition: Option[StartingPosition],
-    endingPosition: Option[StartingPosition]
+    startingPosition: Option[StartingPosition] = None,
+    endingPosition: Option[StartingPosition] = None
 )
 
 object StreamOptions extends OptionGroup(OptionScope.Source, perStream = true) {

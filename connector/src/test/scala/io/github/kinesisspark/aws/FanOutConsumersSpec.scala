@@ -150,7 +150,7 @@ class FanOutConsumersSpec extends AnyFunSpec with Matchers {
     val access = ClientOptions(Some("us-east-1"), None, CredentialsOptions.DefaultChain)
     val choice = ConsumerChoice.Registered(Name, RegistrationTime.Lazy, Deregistration.OfRegistered)
     FanOutConsumers.open(
-      refs.map(StreamOptions(_, access, None, None)),
+      refs.map(StreamOptions(_, access)),
       FanOutOptions(refs.map(_ -> choice).toMap, Map.empty),
       query = Some(QueryId),
       clients

@@ -43,14 +43,7 @@ class SourceOptionsTest extends AnyFunSuite {
   test("streamName is the only required source option, and all others have their defaults") {
     assert(
       parse("streamName" -> "events") == SourceOptions(
-        Seq(
-          StreamOptions(
-            StreamRef.ByName("events"),
-            ClientOptions(None, None, DefaultChain),
-            startingPosition = None,
-            endingPosition = None
-          )
-        ),
+        Seq(StreamOptions(StreamRef.ByName("events"), ClientOptions(None, None, DefaultChain))),
         ClientOptions(None, None, DefaultChain),
         fanOut = None,
         failOnDataLoss = true,
@@ -97,14 +90,7 @@ class SourceOptionsTest extends AnyFunSuite {
     )
     assert(
       options == SourceOptions(
-        Seq(
-          StreamOptions(
-            StreamRef.ByName("events"),
-            client,
-            Some(StartingPosition.TrimHorizon),
-            endingPosition = None
-          )
-        ),
+        Seq(StreamOptions(StreamRef.ByName("events"), client, Some(StartingPosition.TrimHorizon))),
         client,
         fanOut = None,
         failOnDataLoss = false,

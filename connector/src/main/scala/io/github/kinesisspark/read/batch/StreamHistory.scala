@@ -4,7 +4,7 @@ import org.slf4j.LoggerFactory
 
 import io.github.kinesisspark.config.{OptionException, StartingPosition}
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.{GivenPositions, ListedStream, Parallel, ShardEnds}
+import io.github.kinesisspark.read.catalog.{GivenPositions, ListedStream, Parallel}
 import io.github.kinesisspark.read.plan.HistoryRange
 import io.github.kinesisspark.read.reader.DataLoss
 import io.github.kinesisspark.position.ShardPosition._
@@ -19,22 +19,13 @@ final class StreamHistory(stream: ListedStream) {
 
   val now: Long = stream.serviceTime()
 
-  private val lineage = stream.lineage
+  private val lineage    = stream.lineage
+  private val givenStart = new GivenPositions("startingPosition", stream)
+  private val givenEnd   = new GivenPositions("endingPosition", stream)
 
   /** Of all shards that are known. */
   val hashKeys: Map[ShardKey, HashKeyRange] =
     stream.hashKeys(lineage.inOrder.toSet).map { case (id, keys) => ShardKey(stream.arn, id) -> keys }
-
-  /** The sequence number in each shard that a position of the whole stream stands for. */
-  def exact(position: StartingPosition): Vector[(String, ShardPosition)] = {
-    val all   = ending(position)
-    val found = Parallel.map(all) { case (id, to) =>
-      stream.unlessGone(id)(exactEnd(ShardKey(stream.arn, id), TrimHorizon, to).end)
-    }
-    val ids = all.map(_._1)
-    reportLost(ids.zip(found).collect { case (id, None) => id }, "after the position")
-    ids.zip(found.map(_.getOrElse(ShardEnd)))
-  }
 
   /** What is between two positions, each shard's slice to the record.
     *
@@ -43,11 +34,11 @@ final class StreamHistory(stream: ListedStream) {
     * @throws io.github.kinesisspark.aws.KinesisException `KINESIS_DATA_LOSS` where they are past its retention, and `failOnDataLoss` is true
     */
   def between(from: StartingPosition, to: StartingPosition): Vector[BatchSnapshot.Slice] = {
-    val end   = ending(to)
+    val end   = givenEnd.end(to, now)
     val begin = initialPositions(from)
     val found = HistoryRange.between(lineage, begin.toMap, end.toMap).fold(shards => refuseOrder(shards), identity)
     val gone  = stream.gone(found.unlisted)
-    reportLost(gone.toVector.sorted, "up to 'endingPosition'")
+    reportLost(gone.toVector.sorted)
     val left   = exactly(from, to, found.pieces.filterNot(piece => gone(piece.shardId)))
     val slices = Parallel.map(left)(piece => stream.unlessGone(piece.shardId)(slice(piece)))
     // What is past retention is not missed before the end, where the read begins with the oldest records there are.
@@ -56,16 +47,15 @@ final class StreamHistory(stream: ListedStream) {
     val lost                       = left.zip(slices).collect {
       case (piece, None) if !beginsAtOldest(piece.shardId) || piece.end.record.isDefined => piece.shardId
     }
-    reportLost(lost, "up to 'endingPosition'")
+    reportLost(lost)
     val (reversed, read) = slices.flatten.partitionMap(identity)
     if (reversed.nonEmpty) refuseOrder(reversed)
     read.flatten
   }
 
-  /** @param which of their records are lost */
-  private def reportLost(shardIds: Vector[String], which: String): Unit = if (shardIds.nonEmpty)
+  private def reportLost(shardIds: Vector[String]): Unit = if (shardIds.nonEmpty)
     DataLoss.ofPositions(
-      s"${shardIds.mkString(", ")} of ${stream.arn} are past its retention, so that records $which are lost",
+      s"${shardIds.mkString(", ")} of ${stream.arn} are past its retention, so that records up to 'endingPosition' are lost",
       failOnDataLoss,
       log
     )
@@ -79,14 +69,13 @@ final class StreamHistory(stream: ListedStream) {
       pieces: Vector[HistoryRange.Piece]
   ): Vector[HistoryRange.Piece] = {
     from match {
-      case _: StartingPosition.Shards => givenAs("startingPosition").checkStart(timesOf(pieces)(_.start), now)
+      case _: StartingPosition.Shards => givenStart.checkStart(timesOf(pieces)(_.start), now)
       case _                          => ()
     }
     to match {
       case asked: StartingPosition.Shards =>
-        val stops = givenAs("endingPosition")
-        stops.checkKept(timesOf(pieces)(_.end), now)
-        stops.upTo(asked, pieces, now)
+        givenEnd.checkKept(timesOf(pieces)(_.end), now)
+        givenEnd.upTo(asked, pieces, now)
       case _ => pieces
     }
   }
@@ -99,7 +88,7 @@ final class StreamHistory(stream: ListedStream) {
   private def initialPositions(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
     case StartingPosition.TrimHorizon    => lineage.roots.map(_ -> TrimHorizon)
     case StartingPosition.AtTimestamp(t) =>
-      givenAs("startingPosition").checkStart(Vector(GivenTime(t.toEpochMilli)), now)
+      givenStart.checkStart(Vector(GivenTime(t.toEpochMilli)), now)
       stream.openAt(t.toEpochMilli.min(now)).map(_ -> AtTimestamp(t.toEpochMilli))
     case StartingPosition.Latest =>
       throw new OptionException(
@@ -107,21 +96,7 @@ final class StreamHistory(stream: ListedStream) {
           "'startingPosition' is LATEST, with which a batch read has nothing to read. Give an earlier one, or leave it out for TRIM_HORIZON."
         )
       )
-    case asked: StartingPosition.Shards => givenAs("startingPosition").begin(asked)
-  }
-
-  /** A time that is still to come means the tip: all there is. */
-  private def ending(position: StartingPosition): Vector[(String, ShardPosition)] = position match {
-    case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
-    case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
-      givenAs("endingPosition").checkKept(Vector(GivenTime(t.toEpochMilli)), now)
-      stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
-    // Of a time within the service's present second, there may be records before and after it.
-    case StartingPosition.AtTimestamp(t) =>
-      givenAs("endingPosition").awaitPresent(Vector(GivenTime(t.toEpochMilli)), now)
-      lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
-    case StartingPosition.Latest        => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
-    case asked: StartingPosition.Shards => givenAs("endingPosition").positions(asked)
+    case asked: StartingPosition.Shards => givenStart.begin(asked)
   }
 
   /** What is between the two positions of a shard. An end at a time is a record when it is found, and only then may turn out to come
@@ -141,7 +116,7 @@ final class StreamHistory(stream: ListedStream) {
     // An end at a number says that the shard has had records, unless it is an offset's: that may be no record's number.
     if (
       piece.start == TrimHorizon && first.isEmpty && piece.end.record.nonEmpty &&
-      givenAs("endingPosition").mayHaveLost(now)
+      givenEnd.mayHaveLost(now)
     )
       log.warn(s"what comes before 'endingPosition' in $shard, if there was anything, is past the stream's retention")
     if (piece.start == TrimHorizon && piece.end.isBefore(start))
@@ -152,7 +127,7 @@ final class StreamHistory(stream: ListedStream) {
       )
     if (start == piece.end || piece.end.isBefore(start)) Right(None)
     else {
-      val extent = exactEnd(shard, start, piece.end)
+      val extent = givenEnd.exactly(shard, start, piece.end, now)
       if (extent.end.isBefore(piece.start)) Left(piece.shardId)
       else if (start == extent.end || extent.end.isBefore(start)) Right(None)
       else {
@@ -161,13 +136,6 @@ final class StreamHistory(stream: ListedStream) {
       }
     }
   }
-
-  private def exactEnd(shard: ShardKey, from: ShardPosition, to: ShardPosition): ShardEnds.Extent = to match {
-    case AtTimestamp(time) => ends.at(shard, from, time, now)
-    case exact             => ShardEnds.Extent(exact, None)
-  }
-
-  private def givenAs(option: String) = new GivenPositions(option, stream)
 
   private def refuseOrder(shards: Vector[String]) = throw new OffsetException(
     s"'endingPosition' comes before 'startingPosition' in ${shards.map(s => s"${stream.arn}/$s").mkString(", ")}. Swap them, " +

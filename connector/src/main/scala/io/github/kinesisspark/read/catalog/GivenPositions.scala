@@ -66,11 +66,51 @@ final class GivenPositions(option: String, stream: ListedStream) {
     positions
   }
 
-  /** Where to end.
+  /** Where a read of the whole stream ends in each shard. A time that is still to come means the tip: all there is.
     *
-    * @throws OffsetException as [[begin]]
+    * @throws OffsetException  where they are another stream's, or say nothing about some shard
+    * @throws KinesisException as [[checkKept]]
     */
-  def positions(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
+  def end(asked: StartingPosition, now: Long): Vector[(String, ShardPosition)] = asked match {
+    case StartingPosition.TrimHorizon                            => lineage.roots.map(_ -> TrimHorizon)
+    case StartingPosition.AtTimestamp(t) if t.toEpochMilli < now =>
+      checkKept(Vector(GivenTime(t.toEpochMilli)), now)
+      stream.openAt(t.toEpochMilli).map(_ -> AtTimestamp(t.toEpochMilli))
+    // Of a time within the service's present second, there may be records before and after it.
+    case StartingPosition.AtTimestamp(t) =>
+      awaitPresent(Vector(GivenTime(t.toEpochMilli)), now)
+      lineage.open.map(_ -> AtTimestamp(t.toEpochMilli))
+    case StartingPosition.Latest        => lineage.open.map(_ -> AtTimestamp(Long.MaxValue))
+    case asked: StartingPosition.Shards => positions(asked)
+  }
+
+  /** The sequence number in each shard that a position of the whole stream stands for.
+    *
+    * @throws KinesisException `KINESIS_DATA_LOSS` where a shard is gone, and `failOnDataLoss` is true; others as [[end]]
+    */
+  def exact(asked: StartingPosition, now: Long): Vector[(String, ShardPosition)] = {
+    val all   = end(asked, now)
+    val found = Parallel.map(all) { case (id, to) =>
+      stream.unlessGone(id)(exactly(ShardKey(stream.arn, id), TrimHorizon, to, now).end)
+    }
+    val ids  = all.map(_._1)
+    val lost = ids.zip(found).collect { case (id, None) => id }
+    if (lost.nonEmpty)
+      DataLoss.ofPositions(
+        s"${lost.mkString(", ")} of ${stream.arn} are past its retention, so that records after the position are lost",
+        failOnDataLoss,
+        log
+      )
+    ids.zip(found.map(_.getOrElse(ShardEnd)))
+  }
+
+  /** Where a shard ends, to the record. */
+  def exactly(shard: ShardKey, from: ShardPosition, to: ShardPosition, now: Long): ShardEnds.Extent = to match {
+    case AtTimestamp(time) => ends.at(shard, from, time, now)
+    case exact             => ShardEnds.Extent(exact, None)
+  }
+
+  private def positions(asked: StartingPosition.Shards): Vector[(String, ShardPosition)] = {
     asked.stream.filter(_ != stream.arn).foreach(other => refuse(s"is of $other, not of ${stream.arn}"))
     asked.createdMillis.filter(_ != stream.createdMillis).foreach { created =>
       refuse(

@@ -9,7 +9,7 @@ import org.apache.spark.sql.connector.read.streaming.{Offset, ReadLimit}
 
 import io.github.kinesisspark.config.OptionException
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.{CurrentEnds, ReadToTip}
+import io.github.kinesisspark.read.catalog.ReadToTip
 import io.github.kinesisspark.read.plan.TriggerPolicy.{AvailableNow, Decision, Once, Unbounded}
 import io.github.kinesisspark.read.plan._
 import io.github.kinesisspark.read.reader.ReaderConfig
@@ -87,7 +87,10 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   private def begin(start: Offset, limit: ReadLimit): (PlanningState, TriggerPolicy) = {
     val isOnce            = SparkLimits.isOnce(limit) || !source.hasReaders
     val (planning, stops) =
-      if (state.stops.isEmpty && (isOnce || state.isEnding)) currentEnds(start) else (source.begin(start), state.stops)
+      if (state.stops.isEmpty && (isOnce || state.isEnding)) {
+        val (begun, ends) = source.beginWithEnds(start)
+        (begun, Some(ends))
+      } else (source.begin(start), state.stops)
     if (state.isEnding) stops.foreach(found => happened(Bounded(found)))
     val bounds = stops.fold[TriggerPolicy.Bounds](Unbounded)(at => if (isOnce) Once(at) else AvailableNow(at))
     (
@@ -99,20 +102,6 @@ private[stream] final class MicroBatchMode(source: QuerySource) extends SourceMo
   /** Shards begin with the records that were seen when their ends were looked for. */
   private def within(bounds: TriggerPolicy.Bounds, planning: PlanningState) =
     bounds.stops.fold(planning)(stops => planning.beginningWith(stops.firsts))
-
-  @tailrec private def currentEnds(start: Offset): (PlanningState, Option[Stops]) = {
-    // Shards may have been listed long ago, as the last batch of the run before was run again since.
-    val now      = catalog.serviceTime()
-    val planning = source.begin(start)
-    CurrentEnds.of(catalog, now, planning, source.readTo(planning.start)) match {
-      case Right(ends) =>
-        source.found(ends)
-        (planning, Some(ends))
-      case Left(gone) =>
-        source.beginAnew(gone, planning.start): Unit
-        currentEnds(start)
-    }
-  }
 
   /** Whether somebody waits until all is processed that is there now. */
   private def isWaitedFor = !state.isEnding && callers.exists(_.areWaiting)

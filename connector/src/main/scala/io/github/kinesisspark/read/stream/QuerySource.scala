@@ -1,5 +1,6 @@
 package io.github.kinesisspark.read.stream
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 import scala.concurrent.duration.FiniteDuration
 
@@ -9,7 +10,7 @@ import org.slf4j.LoggerFactory
 import io.github.kinesisspark.aws.FailureReason
 import io.github.kinesisspark.config.SourceOptions
 import io.github.kinesisspark.position._
-import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, ShardCatalog}
+import io.github.kinesisspark.read.catalog.{ConsumerLifecycle, CurrentEnds, ShardCatalog}
 import io.github.kinesisspark.read.coordinator.{DriverRuntime, ShardCoordinator}
 import io.github.kinesisspark.read.plan.{
   BoundarySpacing,
@@ -77,6 +78,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
   /** By the last planning that had all, and when that was, by the driver's clock. */
   private var reported = Option.empty[(Map[ShardKey, ReaderStatus], Long)]
 
+  /** By the last look for them. What was idle then needs no look at the time before. */
   private var ends = Option.empty[Stops]
 
   /** Whether executors read ahead. If none can be reached, batches are planned as `Trigger.Once` plans them. */
@@ -106,8 +108,20 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     planning
   }
 
-  /** The shards' ends were looked for. What was idle then needs no look at the time before. */
-  def found(stops: Stops): Unit = ends = Some(stops)
+  /** The same, and where the shards end now. */
+  @tailrec def beginWithEnds(start: Offset): (PlanningState, Stops) = {
+    // Shards may have been listed long ago, as the last batch of the run before was run again since.
+    val now      = catalog.serviceTime()
+    val planning = begin(start)
+    CurrentEnds.of(catalog, now, planning, readTo(planning.start)) match {
+      case Right(found) =>
+        ends = Some(found)
+        (planning, found)
+      case Left(gone) =>
+        beginAnew(gone, planning.start): Unit
+        beginWithEnds(start)
+    }
+  }
 
   /** A planning is over. Shows what it has found to the observers: progress and gauges, and warnings of retention.
     *
@@ -197,7 +211,7 @@ private[read] final class QuerySource(val options: SourceOptions, val host: Quer
     *
     * @param missing that were not found, and that the service was asked about
     */
-  def beginAnew(missing: Vector[ShardKey], from: KinesisOffset): Set[ShardKey] = {
+  private def beginAnew(missing: Vector[ShardKey], from: KinesisOffset): Set[ShardKey] = {
     val gone = missing.filter(s => !from.streams.contains(s.stream) && !catalog.lineage(s.stream).has(s.shardId))
     gone.foreach { shard =>
       log.warn("{} went past retention before the first batch; the query begins with what is left", shard)

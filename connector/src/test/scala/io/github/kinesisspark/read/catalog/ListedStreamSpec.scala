@@ -60,7 +60,7 @@ class ListedStreamSpec extends AnyFunSpec with Matchers {
       import time.runtime
       val clients =
         new KinesisClients((_, success) => new KinesisClients.SharedClient(service, success, () => ()))
-      ListedStream.open(StreamOptions(StreamRef.ByArn(stream), options, None, None), failOnDataLoss = true, clients)
+      ListedStream.open(StreamOptions(StreamRef.ByArn(stream), options), failOnDataLoss = true, clients)
     }
 
     private def answer[A](is: => A): CompletableFuture[A] =
