@@ -33,7 +33,7 @@ final class SlowCredentials(override protected val mode: Mode)
     serverClock.advance(java.time.Duration.ofMillis(Life.toMillis))
   }
 
-  /** A provider that gives credentials until it is told not to, and then keeps whoever asks waiting. */
+  /** A provider that gives credentials until the test has it stop, and then keeps whoever asks waiting. */
   private final class Provider {
     private val (asked, over) = (new CountDownLatch(1), new CountDownLatch(1))
     private val isSlow        = new AtomicBoolean
