@@ -149,6 +149,8 @@ class RunExecution:
         self._batches_before = scene.batches()
         self._said = Said(scene.directory / "said.jsonl")
         self._session_at: float | None = None
+        # What each batch takes longer.
+        self._slow_s = 0.0
         self._overlaps = Overlaps()
         self._overlaps_seen = 0.0
         self._began = self._happened = time.time()
@@ -202,7 +204,7 @@ class RunExecution:
             case KillAfter(after, millis) if after <= batches and not self._due:
                 time.sleep(millis / 1000)
                 return self._kill(end.name)
-            case KillCaughtUp() if batches and not self._due and self._lag.now() <= self._scene.trial.rate:
+            case KillCaughtUp() if batches and not self._due and self._is_caught_up():
                 self._outcome.caught_up_s = now - self._began
                 return self._kill(end.name)
         if now - self._happened > self._limits.idle:
@@ -210,6 +212,10 @@ class RunExecution:
                 self._fail(f"no batch for {self._limits.idle:g} s, with {lag} records to come")
             return self._kill("idle")
         return batches > self._limits.batches and self._kill("batches")
+
+    def _is_caught_up(self) -> bool:
+        """Whether it lacks no more than a second's worth, and what comes in two batches where those are slow."""
+        return self._lag.now() <= self._scene.trial.rate * (1 + 2 * self._slow_s)
 
     def _is_drained(self) -> bool:
         if self._lag.now() <= 0:
@@ -243,17 +249,18 @@ class RunExecution:
                 return
             if start < end.starts:
                 self.query.command(f"restart {end.publisher(start + 1)}")
+                self._slow_s = 0.0
         self._finish()
 
     def _await_caught_up(self, start: int, batches: int) -> bool:
-        """Whether the query has been started so often, has committed a batch and lacks less than a second's worth."""
+        """Whether the query has been started so often, has committed a batch and has caught up."""
         until = time.monotonic() + _IDLE_RESTART_S
         while self.query.status is None and time.monotonic() < until:
             self._listen()
             self._look()
             self._watch_subscriptions()
             started = self._outcome.starts - len(self._outcome.failures) >= start
-            if started and self._scene.batches() > batches and self._lag.now() <= self._scene.trial.rate:
+            if started and self._scene.batches() > batches and self._is_caught_up():
                 return True
             time.sleep(_LOOK_S)
         return False
@@ -360,6 +367,7 @@ class RunExecution:
                 outcome.actions["burst"] += 1
             case SlowBatches(millis):
                 self.query.command(f"slow {millis}")
+                self._slow_s = millis / 1000
                 outcome.actions["slow batches"] += 1
             case SlowCredentials(millis):
                 credentials_delay(self._scene.directory).write_text(str(millis))

@@ -14,7 +14,7 @@ import pytest
 from . import conduct
 from .conduct import _Conductor
 from .outcome import RunOutcome
-from .plan import Drain, KillAfter, Run, recoveries
+from .plan import After, Drain, KillAfter, Run, SlowBatches, recoveries
 from .processes import Program
 from .producer import AckedCount
 from .run import Java, Limits, RunExecution, Scene
@@ -29,6 +29,9 @@ KILLED, LAST = TRIAL.runs
 @dataclass
 class StubQuery:
     status: int | None = None
+
+    def command(self, line: str) -> None:
+        pass
 
     def kill_driver(self) -> None:
         self.status = -9
@@ -102,6 +105,15 @@ def test_a_run_with_more_batches_than_the_limit_is_killed_and_does_not_fail(tmp_
     busy = replace(scene(tmp_path, Limits(batches=3)), commits=True, records_to_come=1000)
     outcome = RunExecution(busy, KILLED).execute()
     assert (outcome.died, outcome.killed, outcome.failures) == ("batches", True, [])
+
+
+@pytest.mark.parametrize(("millis", "ends"), [(100, "batches"), (2000, "caught up")])
+def test_a_query_whose_batches_are_slow_has_caught_up_with_what_comes_in_two_of_them(
+    tmp_path: Path, millis: int, ends: str
+) -> None:
+    slow = replace(KILLED, actions=(After(1, SlowBatches(millis)),))
+    behind = replace(scene(tmp_path, Limits(batches=20)), commits=True, records_to_come=TRIAL.rate * 3)
+    assert RunExecution(behind, slow).execute().died == ends
 
 
 def test_the_last_run_is_not_repeated_when_its_query_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
